@@ -1,4 +1,4 @@
-import { usBankAccount } from '@outlay/testing'
+import { usBankAccount, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Duration } from './duration.ts'
@@ -9,8 +9,8 @@ describe('a payout that is enqueued with a quote', async () => {
   const outlay = await startOutlay({ postgres: { url: adminUrl } })
   afterAll(() => outlay.stop())
   const { routingNumber: _, ...bank } = usBankAccount
-  const pay = async (value: string, pause: Duration = 0) => {
-    const account = await outlay.account({ funds: '10000' })
+  const pay = async (value: string, pause: Duration = 0, funds = '10000') => {
+    const account = await outlay.account({ funds })
     const clabe = { ...bank, accountNumber: '032180000118359719', transferTypes: ['spei'] }
     const payee = await outlay.payee(account, clabe)
     const amount = { value, currency: 'USDC' }
@@ -53,5 +53,19 @@ describe('a payout that is enqueued with a quote', async () => {
       failure: { code: 'quote_expired', retriable: false },
     })
     expect(await account.balance()).toBe('10000.00')
+  })
+
+  it('fails when the quote has expired before there was money for it', async () => {
+    const { account, transfer } = await pay('100', 0, '10')
+    const stage = async () => (await outlay.engine.transfers.get(transfer.id))?.stage
+    await waitUntil(async () => (await stage()) === 'awaiting_funds')
+    await outlay.advance('6 minutes')
+    await outlay.deposit(account, { valueType: 'USDC', transferType: 'base', amount: '1000' })
+    await waitUntil(async () => (await stage()) === 'settled', { timeoutMs: 60_000 })
+    expect(await outlay.engine.transfers.get(transfer.id)).toMatchObject({
+      status: 'failed',
+      failure: { code: 'quote_expired', retriable: false },
+    })
+    expect(await account.balance()).toBe('1010.00')
   })
 })

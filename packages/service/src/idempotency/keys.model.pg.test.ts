@@ -6,14 +6,22 @@ import { type ClientCall, signInClient } from '../../test/client-caller.ts'
 import { checkedFetch } from '../../test/contract.ts'
 import { type GatedPool, gatedPool, statementSchedulers } from '../../test/gated-pool.ts'
 import { modelRuns, ordersOf } from '../../test/model.ts'
+import { sampleClabe } from '../../test/quotes.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import { createApp } from '../app.ts'
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 import { transfersRoutes } from '../transfers/routes.ts'
 
 const stalls = 666_004
-/** What a body asks for, in cents. `broken` names an unknown address, `malformed` is not JSON. */
-const costs = { first: stalls, second: stalls, greedy: 10 * stalls, broken: stalls, malformed: 0 } as const
+/** What a body asks for, in cents. `quoted` uses the one quote of its client, `broken` names an unknown address, `malformed` is not JSON. */
+const costs = {
+  first: stalls,
+  second: stalls,
+  quoted: stalls,
+  greedy: 10 * stalls,
+  broken: stalls,
+  malformed: 0,
+} as const
 type BodyName = keyof typeof costs
 
 /** A create that is about to be sent. */
@@ -38,6 +46,7 @@ interface Answer {
 interface ClientModel {
   availableCents: number
   heldCents: number
+  isQuoteUsed: boolean
   /** Per key what was asked under it, and the answer that stays. */
   readonly keys: Map<string, { readonly asked: string; readonly status: number; readonly text: string }>
   readonly open: string[]
@@ -50,6 +59,9 @@ interface Client {
   readonly accountId: string
   readonly walletId: string
   readonly payeeId: string
+  /** A bank account for pesos, and a quote for them. */
+  readonly clabeId: string
+  readonly quoteId: string
   readonly call: ClientCall
 }
 
@@ -82,10 +94,22 @@ async function openClient(funds: number): Promise<Client> {
   const call = client.caller()
   const payee = { name: 'Payee', address: '0x52908400098527886E0F7030069857D2E4169EE7', transfer_types: ['base'] }
   const { json } = await call(`/accounts/${accountId}/addresses/external`, payee)
+  const { json: clabe } = await call(`/accounts/${accountId}/addresses/external`, sampleClabe)
+  const { json: quote } = await call(`/accounts/${accountId}/quotes`, {
+    amount: { value: (stalls / 100).toFixed(2), currency: 'USDC' },
+    source: { value_type: 'USDC' },
+    destination: { value_type: 'MXN' },
+  })
   const { clientId } = client.seeded
   const walletId = made?.wallets[0]?.addressId ?? ''
-  return { clientId, token: client.token, accountId, walletId, payeeId: String(json['id']), call }
+  const ids = { payeeId: String(json['id']), clabeId: String(clabe['id']), quoteId: String(quote['id']) }
+  return { clientId, token: client.token, accountId, walletId, ...ids, call }
 }
+
+const pesosOf = ({ clabeId, quoteId }: Client) => ({
+  destination: { address_id: clabeId, value_type: 'MXN', transfer_type: 'spei' },
+  quote_id: quoteId,
+})
 
 async function send(client: Client, ask: Ask): Promise<Answer> {
   const leg = { value_type: 'USDC', transfer_type: 'base' }
@@ -96,6 +120,7 @@ async function send(client: Client, ask: Ask): Promise<Answer> {
     source: { address_id: client.walletId, ...leg },
     destination: { address_id: payeeId, ...leg },
     note: ask.body,
+    ...(ask.body === 'quoted' ? pesosOf(client) : {}),
   })
   const spelt = Object.fromEntries(ask.respelt ? members.reverse() : members)
   const text = ask.body === 'malformed' ? '{"amount"' : JSON.stringify(spelt, null, ask.respelt ? 1 : 0)
@@ -130,12 +155,15 @@ function apply(model: ClientModel, ask: Ask, answer: Answer): boolean {
   const cost = costs[ask.body]
   if (ask.body === 'broken') {
     if (status !== 422 || code !== 'invalid_address') return false
+  } else if (ask.body === 'quoted' && model.isQuoteUsed) {
+    if (status !== 422 || code !== 'quote_used') return false
   } else if (cost > model.availableCents) return status === 422 && code === 'insufficient_balance'
   else {
     if (status !== 201) return false
     const { id } = JSON.parse(text) as { id: string }
     model.availableCents -= cost
     model.heldCents += cost
+    model.isQuoteUsed ||= ask.body === 'quoted'
     model.open.push(id)
     model.ids.add(id)
   }
@@ -275,7 +303,8 @@ const ask: fc.Arbitrary<Ask> = fc.record({
   process: side,
   key: fc.constantFrom('K', 'L'),
   body: fc.oneof(
-    { weight: 5, arbitrary: fc.constantFrom('first' as const, 'second' as const) },
+    { weight: 4, arbitrary: fc.constantFrom('first' as const, 'second' as const) },
+    { weight: 4, arbitrary: fc.constant('quoted' as const) },
     { weight: 2, arbitrary: fc.constantFrom('greedy' as const, 'broken' as const, 'malformed' as const) },
   ),
   path: fc.oneof(
@@ -309,6 +338,7 @@ describe('the answers under idempotency keys', () => {
           const modelOf = (availableCents: number): ClientModel => ({
             availableCents,
             heldCents: 0,
+            isQuoteUsed: false,
             keys: new Map(),
             open: [],
             ids: new Set(),

@@ -39,7 +39,10 @@ const answerSchema = z.discriminatedUnion('outcome', [
  */
 export function checkAnswer(order: QuoteOrder, answered: unknown, now: Date): AgreedAnswer {
   const read = answerSchema.safeParse(answered)
-  if (!read.success) throw new UnusableAnswer(`${read.error.issues[0]?.path.join('.')} is not as the port describes it`)
+  if (!read.success) {
+    const member = read.error.issues[0]?.path.join('.')
+    throw new UnusableAnswer(`${member || 'the answer'} is not as the port describes it`)
+  }
   const answer = read.data
   if (answer.outcome === 'refused') throw new OutlayError('quote_refused', answer.detail, { field: 'amount.value' })
   const { source, destination, fixedSide } = order

@@ -14,6 +14,7 @@ import { createApp } from '../app.ts'
 import type { ServiceContext } from '../context.ts'
 import type { QuoteResource } from '../quotes/quotes.ts'
 import type { RailInstruction } from '../rails/port.ts'
+import { expireTransfers } from './expiry.ts'
 import { transfersRoutes } from './routes.ts'
 import type { TransferResource } from './view.ts'
 
@@ -148,7 +149,7 @@ describe('a payout with a quote', () => {
     await payments.reaches(paid.body.id, 'complete')
   })
 
-  it('gives its hold back when it is canceled or fails, and the quote stays used', async () => {
+  it('gives its hold back when it is canceled, is pending for too long or fails, and the quote stays used', async () => {
     const before = await payments.balance()
     const { service } = api.sandbox
     await service.stop()
@@ -157,15 +158,20 @@ describe('a payout with a quote', () => {
       'POST',
       `/accounts/${api.accountId}/transfers/${canceled.id}/cancel`,
     )
+    const late = (await quotes.pay(await ask(usdc('44.4')))).body
+    await inspect(context.pool).query(`update ${context.schema}.transfer set expires_at = created_at where id = $1`, [
+      late.id,
+    ])
+    await expireTransfers(context)
     await service.start()
-    expect(answer.body.status).toBe('canceled')
+    expect([answer.body.status, (await payments.read(late.id)).status]).toEqual(['canceled', 'canceled'])
     const quote = await ask(mxn('6660.01'))
     const failed = (await quotes.pay(quote)).body
     await payments.reaches(failed.id, 'processing')
     await advance(3_600)
     await payments.reaches(failed.id, 'failed')
     expect(await payments.balance()).toBeCloseTo(before, 6)
-    for (const id of [canceled.id, failed.id])
+    for (const id of [canceled.id, late.id, failed.id])
       expect((await entriesOf(id)).filter((entry) => !/^(hold|void) custodial base/.test(entry))).toEqual([])
     expect((await quotes.get(quote.id)).status).toBe('used')
     expect((await quotes.pay(quote)).body.code).toBe('quote_used')
