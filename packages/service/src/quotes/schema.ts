@@ -1,6 +1,6 @@
 import { quoteStatuses } from '@outlay/core'
 import { z } from 'zod'
-import { component } from '../schema/component.ts'
+import { component, lastPage } from '../schema/component.ts'
 import type { Operation } from '../schema/operation.ts'
 import {
   amountSchema,
@@ -61,6 +61,17 @@ export const transferQuoteSchema = component(
   },
 )
 
+const quoteExample = {
+  id: quoteId,
+  status: 'open',
+  rate: '18.5',
+  fixed_side: 'source',
+  source_amount: { value: '100', currency: 'USDC' },
+  destination_amount: { value: '1850.00', currency: 'MXN' },
+  created_at: sample.time,
+  expires_at: expires,
+}
+
 const quoteSchema = component(
   'Quote',
   z.object({
@@ -77,18 +88,7 @@ const quoteSchema = component(
   {
     description:
       'A rate that is guaranteed for one transfer of the account, which is created before it expires. It moves and holds nothing.',
-    examples: [
-      {
-        id: quoteId,
-        status: 'open',
-        rate: '18.5',
-        fixed_side: 'source',
-        source_amount: { value: '100', currency: 'USDC' },
-        destination_amount: { value: '1850.00', currency: 'MXN' },
-        created_at: sample.time,
-        expires_at: expires,
-      },
-    ],
+    examples: [quoteExample],
   },
 )
 
@@ -97,6 +97,7 @@ const quoteListSchema = component(
   z.object({ quotes: z.array(quoteSchema), pagination: paginationSchema }),
   {
     description: 'One page of quotes, newest first.',
+    examples: [{ quotes: [quoteExample], pagination: lastPage }],
   },
 )
 
@@ -132,6 +133,7 @@ export const quotesOperations: readonly Operation[] = [
     path: '/accounts/:account_id/quotes/:quote_id',
     tag: 'Quotes',
     summary: 'Read a quote',
+    description: 'Its status says whether a transfer can still be created with it.',
     access: 'transfers:read',
     answers: { 200: { description: 'The quote.', schema: quoteSchema } },
   },
