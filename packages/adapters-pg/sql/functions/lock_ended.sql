@@ -23,6 +23,8 @@ begin
       and not exists (
         select 1 from {{schema}}.return_window w where w.transfer_id = t.id and w.ends_at > statement_timestamp())
       and not exists (
+        select 1 from {{schema}}.transfer_return r where r.transfer_id = t.id and r.problem is not null and r.resolved_at is null)
+      and not exists (
         select 1 from {{schema}}.attempt a where a.transfer_id = t.id and (a.unmatched is not null
           -- A worker that seemed dead may still write its answer, for 24 hours; after that it has lost the job.
           or a.answered_at is null and a.claimed_at > statement_timestamp() - interval '24 hours'))

@@ -103,6 +103,7 @@ select t.id, t.account_id, t.stage, 'return_' || r.problem,
       when 'not_complete' then 'and the transfer never was complete'
       when 'amount_unknown' then 'and not how much'
       when 'other_currency' then 'in another currency than that of the transfer'
+      when 'decided_before' then 'and shows an earlier return no more that a person has decided about: this may be its correction'
       else 'and with what came back before that is more than the transfer'
     end,
   'Find out what came back; no handler has got it. Say it with "outlay transfers resolve-return". Once the service shows it otherwise, the next report of the transfer replaces this one.',

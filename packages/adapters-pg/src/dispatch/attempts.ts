@@ -179,7 +179,8 @@ function writeSettlement(settlement: Settlement) {
     forget: settlement.forgetCounterparty,
     registration_unknown_since: settlement.registrationUnknownSince,
     return_window_ms: settlement.returnWindowMs,
-    returns: settlement.returns && writeReturns(settlement.returns),
+    // An empty list withdraws nothing of a transfer that has just been accepted.
+    returns: settlement.returns?.length ? writeReturns(settlement.returns) : undefined,
     reason: settlement.reason,
     unknown_since: settlement.unknownSince,
     claimed_at: settlement.unknownSince === null ? undefined : settlement.claimedAt,

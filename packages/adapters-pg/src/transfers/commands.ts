@@ -1,5 +1,5 @@
 import { type AccountLimitsChange, Id, type OperatorNote } from '@outlay/core'
-import { Column, type Effect, type ReturnObstacle, rowDecoder } from '@outlay/core/adapter'
+import { Column, type Effect, type ReturnDecision, type ReturnObstacle, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
@@ -9,7 +9,7 @@ const texts = {
   cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
   effect_of: 'select {{schema}}.effect_of(t) as effect from {{schema}}.transfer t where t.id = $1',
   resolve: 'select {{schema}}.resolve($1, $2, $3, $4, $5) as obstacle',
-  resolve_return: 'select {{schema}}.resolve_return($1, $2, $3::numeric, $4, $5) as obstacle',
+  resolve_return: 'select {{schema}}.resolve_return($1, $2, $3::numeric, $4, $5, $6) as obstacle',
   pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
     on conflict (account_id) do update set paused = true where not account.paused returning account_id`,
   resume: `update {{schema}}.account a set paused = false where a.account_id = $1 and a.paused returning a.account_id`,
@@ -56,13 +56,9 @@ export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
       }
     },
     /** Decides about a held return as a person says; an amount of null dismisses it. */
-    async resolveReturn(
-      tx: Tx,
-      transferId: string,
-      decision: OperatorNote & { readonly identity: string | null; readonly amount: string | null },
-    ): Promise<ReturnObstacle | null> {
-      const { identity, amount, reason, actor } = decision
-      const values = [transferId, identity, amount, reason ?? null, actor ?? null]
+    async resolveReturn(tx: Tx, transferId: string, decision: ReturnDecision): Promise<ReturnObstacle | null> {
+      const { identity, amount, currency, reason, actor } = decision
+      const values = [transferId, identity, amount, currency ?? null, reason ?? null, actor ?? null]
       const [row = {}] = await driver.execute(tx, sql.resolve_return, values)
       const { obstacle } = readReturnObstacle(row)
       if (obstacle === null && notifies) await driver.execute(tx, sql.notify, [])

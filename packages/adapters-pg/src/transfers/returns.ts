@@ -32,6 +32,8 @@ export function createReturnStore<Tx>(
 interface KnownTransfer {
   readonly id: string
   readonly remoteId: string
+  /** True when a return of it waits or is held, so that a report without any withdraws it. */
+  readonly hasOpenReturns: boolean
 }
 
 /** The last observation of a transfer counts. */
@@ -39,9 +41,10 @@ function findReports(known: readonly KnownTransfer[], seen: readonly Observation
   const said = seen.flatMap(({ remoteId, returns }) => (returns === undefined ? [] : [[remoteId, returns] as const]))
   if (said.length === 0) return []
   const returnsOf = new Map(said)
-  return known.flatMap(({ id, remoteId }) => {
+  return known.flatMap(({ id, remoteId, hasOpenReturns }) => {
     const returns = returnsOf.get(remoteId)
-    return returns === undefined ? [] : [{ id, returns: writeReturns(returns) }]
+    if (returns === undefined || (returns.length === 0 && !hasOpenReturns)) return []
+    return [{ id, returns: writeReturns(returns) }]
   })
 }
 

@@ -19,7 +19,10 @@ import { readOne, transferColumns } from './transfer-row.ts'
 const remoteText = `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
       case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
       t.request -> 'destination' ->> 'transferType' as transfer_type,
-      t.request -> 'source' ->> 'transferType' as source_type from {{schema}}.transfer t
+      t.request -> 'source' ->> 'transferType' as source_type,
+      exists (select 1 from {{schema}}.transfer_return r where r.transfer_id = t.id and r.sequence is null and r.resolved_at is null)
+        as has_open_returns
+    from {{schema}}.transfer t
     where t.remote_id = any ($2::text[]) and t.account_id = $1`
 
 const texts = {
@@ -29,7 +32,7 @@ const texts = {
   lock_remote_now: `${remoteText} order by t.id for no key update nowait`,
   // Locked transfers are known, and come without their columns.
   lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
-    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type
+    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type, f.has_open_returns
     from {{schema}}.transfer k left join free f on f.id = k.id
     where k.remote_id = any ($2::text[]) and k.account_id = $1 order by f.id`,
   // The order keeps two observers from waiting for each other.
@@ -199,10 +202,12 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
       const early = findEarly(rows, seen, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules))
+      // First, so that a completion is followed by what this report has, and by nothing that it has corrected.
+      const returned = await returns.record(tx, findFree(rows), seen)
       const changes = decideChanges(rows, seen, rules)
       if (changes.length > 0) await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
       await wakeFunded(tx, findComplete(changes))
-      const changed = new Set([...changes.map(({ id }) => id), ...(await returns.record(tx, findFree(rows), seen))])
+      const changed = new Set([...changes.map(({ id }) => id), ...returned])
       return { changed: changed.size, found, skipped: findSkipped(rows) }
     },
     /** Adopts transfers found at the service that certainly have no row here. */
@@ -256,7 +261,8 @@ function findUnknown(rows: readonly ObservedRow[], observations: readonly Observ
 export function writeFound(found: FoundTransfer) {
   const { id, idempotencyKey, fingerprint, request, stage, status, failure, reachedAt } = found
   const events = found.events.map((event) => event.type)
-  const returns = found.returns === undefined ? {} : { returns: writeReturns(found.returns) }
+  const { returns: back = [] } = found
+  const returns = back.length === 0 ? {} : { returns: writeReturns(back) }
   const window = found.returnWindowMs === undefined ? {} : { return_window_ms: found.returnWindowMs }
   return {
     remote_id: found.remoteId,
@@ -289,6 +295,7 @@ const readChanging = rowDecoder('observed transfer', {
   status: Column.word<TransferStatus>(),
   failure: Column.nullable(Column.json<TransferFailure>()),
   reachedAt: Column.nullable(Column.text),
+  hasOpenReturns: Column.boolean,
 })
 
 const readOrigin = rowDecoder('observed transfer', {
@@ -314,7 +321,9 @@ const findSkipped = (rows: readonly ObservedRow[]) =>
   new Set(rows.filter(({ free }) => free === undefined).map(({ remoteId }) => remoteId))
 
 const findFree = (rows: readonly ObservedRow[]) =>
-  rows.flatMap(({ remoteId, free }) => (free === undefined ? [] : [{ id: free.id, remoteId }]))
+  rows.flatMap(({ remoteId, free }) =>
+    free === undefined ? [] : [{ id: free.id, remoteId, hasOpenReturns: free.hasOpenReturns }],
+  )
 
 const findComplete = (changes: readonly { readonly id: string; readonly status: TransferStatus }[]) =>
   changes.filter(({ status }) => status === 'complete').map(({ id }) => id)

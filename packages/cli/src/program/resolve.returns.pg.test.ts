@@ -37,14 +37,14 @@ describe('outlay transfers resolve-return', async () => {
     const shown = (await run('transfers', 'show', id)).stdout
     expect(shown).toContain('held (exceeds_transfer)')
     expect(shown).toContain('held (amount_unknown)')
-    const both = await resolve(id, '--dismiss')
-    expect(both).toMatchObject({ code: 1, stdout: '' })
-    expect(both.stderr).toContain('Several returns')
+    const unnamed = await resolve(id, '--dismiss')
+    expect(unnamed).toMatchObject({ code: 2, stdout: '' })
+    expect(unnamed.stderr).toContain('--return')
     const dismissed = await resolve(id, '--return', 'a', '--dismiss', '--reason', 'ticket 4711', '--actor', 'ann')
     expect(dismissed).toMatchObject({ code: 0 })
     expect(dismissed.stdout).toContain('1 return dismissed; no handler gets it.')
     expect(dismissed.stdout).toContain('dismissed (exceeds_transfer)')
-    const given = await resolve(id, '--amount', '1.5', '--json')
+    const given = await resolve(id, '--return', 'b', '--amount', '1.5', '--json')
     expect(JSON.parse(given.stdout)).toMatchObject({
       id,
       returns: [
@@ -53,11 +53,11 @@ describe('outlay transfers resolve-return', async () => {
       ],
     })
     expect((await run('doctor')).stdout).not.toContain('return_held')
-    expect((await resolve(id, '--dismiss')).stderr).toContain('No such return')
+    expect((await resolve(id, '--return', 'b', '--dismiss')).stderr).toContain('No such return')
   })
 
   it.each([[[]], [['--amount', '1', '--dismiss']]])('takes one decision: %j', async (options) => {
-    const refused = await resolve('01J0000000000000000000000Z', ...options)
+    const refused = await resolve('01J0000000000000000000000Z', '--return', 'a', ...options)
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain('Give either --amount <value> or --dismiss.')
   })

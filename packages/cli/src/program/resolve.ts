@@ -34,8 +34,9 @@ export function addResolve(transfers: Command, perform: Perform): void {
 }
 
 interface ReturnOptions extends NoteOptions {
-  readonly return?: string
+  readonly return: string
   readonly amount?: string
+  readonly currency?: string
   readonly dismiss?: true
 }
 
@@ -44,8 +45,12 @@ export function addResolveReturn(transfers: Command, perform: Perform): void {
   withNote(transfers.command('resolve-return'))
     .description('decide about money that the service says came back, and that contradicts its transfer')
     .argument('<transfer>', 'id')
-    .option('--return <text>', 'which return, as "transfers show" has it; not needed when one is held')
-    .option('--amount <value>', 'so much came back, in the currency of the transfer; handlers get transfer.returned')
+    .requiredOption('--return <text>', 'which return, as "transfers show" has it')
+    .option('--amount <value>', 'so much came back; handlers get transfer.returned')
+    .option(
+      '--currency <name>',
+      'of the amount; needed where the service has reported another one than that of the transfer',
+    )
     .option('--dismiss', 'nothing came back, or it was dealt with elsewhere; no handler gets it')
     .action((id: string, options: ReturnOptions, command: Command) => {
       const resolution = readReturnResolution(options)
@@ -53,10 +58,11 @@ export function addResolveReturn(transfers: Command, perform: Perform): void {
     })
 }
 
-function readReturnResolution({ return: identity, amount, dismiss, reason, actor }: ReturnOptions): ReturnResolution {
+function readReturnResolution(options: ReturnOptions): ReturnResolution {
+  const { return: identity, amount, currency, dismiss, reason, actor } = options
   const which = { identity, reason, actor }
-  if (amount !== undefined && dismiss === undefined) return { amount, ...which }
-  if (amount === undefined && dismiss) return { dismissed: true, ...which }
+  if (amount !== undefined && dismiss === undefined) return { amount, currency, ...which }
+  if (amount === undefined && currency === undefined && dismiss) return { dismissed: true, ...which }
   throw new Misuse('What came back is missing.', 'Give either --amount <value> or --dismiss.')
 }
 

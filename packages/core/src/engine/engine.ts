@@ -90,10 +90,10 @@ export interface Transfers<Tx> {
   /**
    * Decides about a return that is held because it contradicts its transfer. With `amount` so much came back: handlers get
    * `transfer.returned` with that amount. With `dismissed` they get nothing. Either way the same report of the service changes nothing
-   * any more; a report that says something else is another return. A refusal of the input happens before any SQL.
+   * any more. A later report that shows something else in its place is held again. A refusal of the input happens before any SQL.
    * @throws OutlayError `missing_field`, `invalid_amount`, `amount_not_positive`, `invalid_request` with the field; `transfer_not_found`; `conflict` when no
-   *   return is held, with the field `identity` when several are, and with the field `amount` when the transfer is not complete or when
-   *   that is more than the transfer with what came back before.
+   *   such return is held, with the field `currency` when it is not in the currency of the transfer, and with the field `amount` when the
+   *   transfer is not complete or when that is more than the transfer with what came back before.
    */
   resolveReturn(tx: Tx, transferId: string, resolution: ReturnResolution): Promise<void>
   /**

@@ -19,7 +19,8 @@ describe('returns of an observation', () => {
   it('are read, also where only the whole transfer has them', () => {
     expect(readObservation({ ...complete, returns: [returned] }).returns).toEqual([read])
     expect(readObservation({ ...complete, transfer: { ...transfer, returns: [returned] } }).returns).toEqual([read])
-    expect('returns' in readObservation({ ...complete, returns: [] })).toBe(false)
+    // An empty list withdraws what was reported before.
+    expect(readObservation({ ...complete, returns: [] }).returns).toEqual([])
     expect('returns' in readObservation({ ...complete, transfer })).toBe(false)
   })
 

@@ -95,7 +95,7 @@ function readReturns(seen: ForeignValue, transfer: unknown): readonly TransferRe
     return seen.fail('returns', `must be a list of at most ${mostReturns} returns`)
   }
   const path = pathOf(own === undefined ? transferPath : seen.path, 'returns')
-  return value.length === 0 ? undefined : value.map((one: unknown, at) => readReturn(openForeign(one, `${path}.${at}`)))
+  return value.map((one: unknown, at) => readReturn(openForeign(one, `${path}.${at}`)))
 }
 
 /** An amount or a time that cannot be used is unknown: the return itself counts. */

@@ -6,10 +6,12 @@ import type { ReturnResolution } from '../ports/safety.ts'
 import type { ReturnObstacle, TransferCommandPort } from '../ports/transfer-commands.ts'
 import { findTransfer, type TransferReader } from './commands.ts'
 import { longestText } from './foreign-value.ts'
+import { refuseUnread } from './unread-members.ts'
 
 const members = {
   identity: member('identity'),
   amount: member('amount'),
+  currency: member('currency'),
   dismissed: member('dismissed'),
   reason: member('reason'),
   actor: member('actor'),
@@ -43,15 +45,15 @@ const obstacles: Readonly<
   not_held: {
     message: ({ id }) => `No such return of the transfer ${id} is held; "outlay transfers show" lists its returns.`,
   },
-  several: {
-    message: ({ id }) =>
-      `Several returns of the transfer ${id} are held; say which one. "outlay transfers show" lists them.`,
-    field: 'identity',
-  },
   not_complete: {
     message: ({ id, status }) =>
       `The transfer ${id} is ${status}, and only of a complete one comes money back; dismiss the return.`,
     field: 'amount',
+  },
+  other_currency: {
+    message: ({ id, whole }) =>
+      `The return is in another currency than the ${whole} of the transfer ${id}; give its amount and currency as the bank took them from the transfer, or dismiss the return.`,
+    field: 'currency',
   },
   exceeds_transfer: {
     message: ({ id, whole }) =>
@@ -62,12 +64,17 @@ const obstacles: Readonly<
 
 function readDecision(resolution: ReturnResolution) {
   const input = openInput(resolution, { spelling: 'camel' })
-  const identity = readText(input, members.identity, { optional: true, max: longestText }) ?? null
+  const identity = readText(input, members.identity, { max: longestText }) ?? ''
   const amount = readAmount(input)
+  const currency = readText(input, members.currency, { optional: true })
+  if (currency !== undefined && amount === null) {
+    refuse(input, members.currency, 'invalid_request', 'is for an amount that came back')
+  }
   const reason = readText(input, members.reason, { optional: true, max: longestText })
   const actor = readText(input, members.actor, { optional: true })
   closeInput(input)
-  return { identity, amount, reason, actor }
+  refuseUnread(resolution, members, 'identity, amount, currency, dismissed, reason and actor')
+  return { identity, amount, currency, reason, actor }
 }
 
 /** Null for a return that is dismissed. */

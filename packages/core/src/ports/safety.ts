@@ -32,18 +32,21 @@ export type Resolution = OperatorNote &
 
 /** What a person found out about a return that is held, with who and why. Exactly one of `amount` and `dismissed`. */
 export type ReturnResolution = OperatorNote & {
-  /** Which return, as `inspect().evidence` has it. Not needed when the transfer has one held return. */
-  readonly identity?: string | undefined
+  /** Which return, as `inspect().evidence` has it. Another report of the service replaces it by another one. */
+  readonly identity: string
 } & (
     | {
-        /** How much came back, in the currency of the transfer: a decimal string greater than zero. */
+        /** How much came back: a decimal string greater than zero. */
         readonly amount: string
+        /** That of the transfer. Needed only where the service has reported another one. */
+        readonly currency?: string | undefined
         readonly dismissed?: undefined
       }
     | {
         /** Nothing came back, or handlers are not to get it. */
         readonly dismissed: true
         readonly amount?: undefined
+        readonly currency?: undefined
       }
   )
 

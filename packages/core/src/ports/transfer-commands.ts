@@ -34,23 +34,23 @@ export interface TransferCommandPort<Tx> {
     readonly isAccepted: boolean
     readonly otherId: string | null
   }>
-  /**
-   * Decides about a held return: this amount came back, in the currency of the transfer, and it becomes an event; or, with null, it
-   * is dismissed. Without an identity the transfer has one held return. Does nothing, and says why, when it cannot.
-   */
-  resolveReturn(
-    tx: Tx,
-    transferId: string,
-    decision: OperatorNote & { readonly identity: string | null; readonly amount: string | null },
-  ): Promise<ReturnObstacle | null>
+  /** Decides about a held return. Does nothing, and says why, when it cannot. */
+  resolveReturn(tx: Tx, transferId: string, decision: ReturnDecision): Promise<ReturnObstacle | null>
+}
+
+/** So much came back, and it becomes an event; or, with an amount of null, the return is dismissed. */
+export interface ReturnDecision extends OperatorNote {
+  readonly identity: string
+  readonly amount: string | null
+  readonly currency?: string | undefined
 }
 
 /**
  * Why a return cannot be resolved, the first that applies:
  *
- * - `not_held`: no return of the transfer with this identity is held, or none at all
- * - `several`: more than one is held, and no identity was given
+ * - `not_held`: no return of the transfer with this identity is held
  * - `not_complete`: the transfer is not complete, so nothing can come back of it
+ * - `other_currency`: the currency that was given, or the reported one where none was, is not that of the transfer
  * - `exceeds_transfer`: with what came back before it is more than the transfer
  */
-export type ReturnObstacle = 'not_held' | 'several' | 'not_complete' | 'exceeds_transfer'
+export type ReturnObstacle = 'not_held' | 'not_complete' | 'other_currency' | 'exceeds_transfer'

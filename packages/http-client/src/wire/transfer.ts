@@ -144,8 +144,8 @@ function decodeReturnedAmount(value: JsonRecord, catalog: Catalog): TransferRetu
   }
 }
 
-/** Makes an observation for the engine from a transfer. */
+/** Makes an observation for the engine from a whole transfer, which shows what came back of it where anything did. */
 export function observe(transfer: Transfer): Observation {
-  const { id: remoteId, status, failure, returns } = transfer
-  return { remoteId, status, failure, ...(returns === undefined ? {} : { returns }), transfer }
+  const { id: remoteId, status, failure, returns = [] } = transfer
+  return { remoteId, status, failure, returns, transfer }
 }

@@ -60,7 +60,7 @@ function reversalOf({ catalog }: ServiceContext, { amount }: RailFact, transfer:
   const { depositRail, post, returnedValue, sourceAmount } = transfer
   if (sourceAmount !== undefined) {
     const quote = { sourceAmount, destinationAmount: transfer.amount }
-    const scale = catalog.valueType(sourceAmount.currency)?.scale ?? 18
+    const scale = catalog.valueType(sourceAmount.currency)?.scale ?? 0
     const part = { before: returnedValue, now: amount.value }
     const { lines, sourceValue } = planConversionReturn(post, quote, part, scale)
     return { lines, source_value: sourceValue }
