@@ -32,7 +32,7 @@ interface WalletOwner {
 /**
  * Reads the body that asks for a further wallet of an account, and asks the custodian for it, outside any transaction.
  * @throws OutlayError `invalid_request`, what `Address.checkTransferTypes` throws, `mixed_environments`, `transfer_type_not_supported` for a
- *   bank rail, and `service_unavailable` when the custodian does not provide it now.
+ *   bank rail, `unsupported_flow` without a custodian, and `service_unavailable` when the custodian does not provide it now.
  */
 export async function prepareInternalAddress(
   executor: Executor,
@@ -48,6 +48,8 @@ export async function prepareInternalAddress(
     const message = 'A wallet cannot list bank rails.'
     throw new OutlayError('transfer_type_not_supported', message, { field: 'transfer_types' })
   }
+  if (context.custody === undefined)
+    throw new OutlayError('unsupported_flow', 'Nobody here provides wallets.', { field: '' })
   const id = Id.generate(context.clock, context.random)
   const order = { accountId, environment, walletId: id, wallets: [{ family, transferTypes }] }
   const [wallet] = (await provisionPlans(executor, context, order)) ?? []

@@ -71,7 +71,8 @@ export async function provisionPlans(
     transferTypes.map((type) => [normal[at], type] as const),
   )
   const used = await run(executor, context, selectUsed, [
-    accountId,
+    // The wallets that every account has may be there already. A further one is at a new address.
+    order.walletId === undefined ? accountId : '',
     environment,
     places.map(([address]) => address),
     places.map(([, type]) => type),

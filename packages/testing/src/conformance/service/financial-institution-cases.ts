@@ -47,6 +47,12 @@ export const financialInstitutionCases = [
       expectStrings(found.bank_details, ['owner', 'account_number', 'account_type'])
       assert.ok(['string', 'number'].includes(typeof found.bank_details['routing_number']))
     },
+    'an institution that was entered by hand has both of its addresses': needing(['settled'], async (service) => {
+      const beneficiary = { ...postalAddress, city: 'Shelbyville' }
+      const { json } = await register(service, { ...olderForm(), beneficiary_address: beneficiary })
+      assert.deepEqual(json.bank_details['bank_address'], postalAddress)
+      assert.deepEqual(json.bank_details['beneficiary_address'], beneficiary)
+    }),
     'an account number is shown by its last four digits': needing(['settled'], async (service) => {
       const { json } = await register(service, olderForm('445566778877'))
       assert.equal(json.bank_details['account_number'], '****8877')

@@ -50,6 +50,24 @@ export const idempotencyCases = cases('Errors', {
     const answer = await service.call('POST', service.at('/addresses/external'), register)
     assert.match(expectRefusal(answer, 422).message, mismatch)
   },
+  'the same key with another query string answers 422 idempotency_key_mismatch': async (service) => {
+    const [body, key] = [await wireOnramp(service), crypto.randomUUID()]
+    const first = await service.create(body, { key })
+    const answer = await service.create(body, { key, query: { copy: '2' } })
+    assert.match(expectRefusal(answer, 422).message, mismatch)
+    assert.equal((await service.create(body, { key })).json.id, first.json.id)
+  },
+  'a refusal spells members as the request does': needing(['settled'], async (service) => {
+    const { destination, ...rest } = await wireOnramp(service)
+    const camel = { addressId: unknownId, valueType: destination.value_type, transferType: destination.transfer_type }
+    const pointers = async (given: unknown) => {
+      const answer = await service.create({ ...rest, destination: given })
+      return [...new Set(expectRefusal(answer, 422).errors.map(({ source }) => source?.['pointer']))]
+    }
+    assert.deepEqual(await pointers({ ...destination, address_id: unknownId }), ['/destination/address_id'])
+    assert.deepEqual(await pointers({ ...destination, transfer_type: 'wire' }), ['/destination/transfer_type'])
+    assert.deepEqual(await pointers(camel), ['/destination/addressId'])
+  }),
   'after a mismatch the first transfer is what it was, and a new key works': async (service) => {
     const [body, key] = [await wireOnramp(service), crypto.randomUUID()]
     const first = await service.create(body, { key })

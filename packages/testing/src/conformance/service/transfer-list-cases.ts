@@ -108,6 +108,14 @@ export const transferListCases = [
       const answer = await service.call('GET', service.at('/transfers'), { query })
       assert.ok(answer.status >= 400 && answer.status < 500, answer.text)
     },
+    'a cursor that is there twice is refused': async (service) => {
+      await addFive(service)
+      const { pagination } = await list(service, { 'page[size]': '2' })
+      const cursor = encodeURIComponent(pagination.next ?? '')
+      const twice = `/transfers?page[after]=${cursor}&page[after]=${cursor}`
+      const answer = await service.call('GET', service.at(twice))
+      assert.ok(answer.status >= 400 && answer.status < 500, answer.text)
+    },
     'a cursor that is made up is refused': needing(['settled'], async (service) => {
       for (const cursor of ['', 'nonsense', unknownId]) {
         const answer = await service.call('GET', service.at('/transfers'), { query: { 'page[after]': cursor } })
