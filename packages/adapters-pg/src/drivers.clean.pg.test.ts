@@ -5,6 +5,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { openPrisma } from '../test/prisma-client.ts'
+import { openDataSource } from '../test/typeorm-subject.ts'
 import type { Driver } from './database/driver.ts'
 import { hasSqlState } from './database/lock-timeout.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
@@ -12,6 +13,7 @@ import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { typeormDriver } from './drivers/typeorm.ts'
 
 /** A driver on a pool of one connection, and the host's own way to that. */
 interface Subject {
@@ -20,12 +22,20 @@ interface Subject {
   close(): Promise<unknown>
 }
 
-const openers: Readonly<Record<string, (url: string) => Subject>> = {
+const openers: Readonly<Record<string, (url: string) => Subject | Promise<Subject>>> = {
   pg: (url) => onPool(url, (pool) => pgDriver(pool)),
   drizzle: (url) => onPool(url, (pool) => drizzleDriver(drizzle({ client: pool }))),
   kysely: (url) =>
     onPool(url, (pool) => kyselyDriver({ db: new Kysely({ dialect: new PostgresDialect({ pool }) }), pool })),
   prisma: (url) => onPool(url, (pool) => prismaDriver({ prisma: openPrisma(pool), pool })),
+  async typeorm(url) {
+    const dataSource = await openDataSource(url, { max: 1 })
+    return {
+      driver: typeormDriver(dataSource) as unknown as Driver<never>,
+      host: (text) => dataSource.query(text),
+      close: () => dataSource.destroy(),
+    }
+  },
   knex(url) {
     const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } })
     return {
@@ -78,7 +88,7 @@ describe.each(Object.keys(openers))('the driver for %s', async (name) => {
   const { url } = await testDatabase()
 
   it.each(Object.keys(failures))('leaves the connection of a pool of one clean after a failed %s', async (kind) => {
-    const subject = openers[name]?.(url)
+    const subject = await openers[name]?.(url)
     if (subject === undefined) throw new Error(`There is no driver ${name}.`)
     try {
       await expect(failures[kind]?.(subject.driver)).rejects.toThrow()
@@ -99,7 +109,7 @@ describe.each(Object.keys(openers))('the driver for %s', async (name) => {
   })
 
   it.each(['query', 'execute in a transaction'])('says with which SQLSTATE a %s failed', async (kind) => {
-    const subject = openers[name]?.(url)
+    const subject = await openers[name]?.(url)
     if (subject === undefined) throw new Error(`There is no driver ${name}.`)
     try {
       const error = await failures[kind]?.(subject.driver).catch((thrown: unknown) => thrown)

@@ -8,6 +8,7 @@ import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openPrisma } from '../test/prisma-client.ts'
+import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
@@ -15,6 +16,7 @@ import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { typeormDriver } from './drivers/typeorm.ts'
 
 /** What waits for a text to be handed to a client. */
 const waiting: { readonly begins: RegExp; readonly resolve: () => void }[] = []
@@ -51,7 +53,9 @@ const db = drizzle({ client: pool })
 const kysely = new Kysely({ dialect: new PostgresDialect({ pool }) })
 const knexRoot = knex({ client: ReportingKnex as never, connection: database.url, pool: { min: 0, max: 2 } })
 const prisma = openPrisma(pool)
+const dataSource = await openDataSource(database.url, { max: 2, extra: { Client: ReportingClient } })
 afterAll(async () => {
+  await dataSource.destroy()
   await prisma.$disconnect()
   await knexRoot.destroy()
   await pool.end()
@@ -66,6 +70,7 @@ const libraries: Readonly<Record<string, readonly [driver: unknown, run: Run]>> 
   Drizzle: [drizzleDriver(db), ((work) => db.transaction(work as never)) as Run],
   Kysely: [kyselyDriver({ db: kysely, pool }), ((work) => kysely.transaction().execute(work as never)) as Run],
   Knex: [knexDriver(knexRoot), ((work) => knexRoot.transaction(work as never)) as Run],
+  TypeORM: [typeormDriver(dataSource), ((work) => dataSource.transaction(work as never)) as Run],
   Prisma: [prismaDriver({ prisma, pool }), ((work) => prisma.$transaction(work as never)) as Run],
 }
 

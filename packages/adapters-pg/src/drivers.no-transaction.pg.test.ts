@@ -5,9 +5,11 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import knex from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import type { QueryRunner } from 'typeorm'
 import { afterAll, describe, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openPrisma } from '../test/prisma-client.ts'
+import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
@@ -15,6 +17,7 @@ import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { typeormDriver } from './drivers/typeorm.ts'
 
 const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
 const pool = new pg.Pool({ connectionString: database.url, max: 5 })
@@ -22,7 +25,9 @@ const db = drizzle({ client: pool })
 const kysely = new Kysely({ dialect: new PostgresDialect({ pool }) })
 const knexRoot = knex({ client: 'pg', connection: database.url, pool: { min: 0, max: 2 } })
 const prisma = openPrisma(pool)
+const dataSource = await openDataSource(database.url, { max: 2 })
 afterAll(async () => {
+  await dataSource.destroy()
   await prisma.$disconnect()
   await knexRoot.destroy()
   await pool.end()
@@ -44,6 +49,15 @@ const withClient = async <T>(work: (client: pg.PoolClient) => Promise<T>) => {
     return await work(client)
   } finally {
     client.release()
+  }
+}
+
+const withRunner = async <T>(work: (runner: QueryRunner) => Promise<T>) => {
+  const runner = dataSource.createQueryRunner()
+  try {
+    return await work(runner)
+  } finally {
+    await runner.release()
   }
 }
 
@@ -92,6 +106,37 @@ const closed: Readonly<Record<string, readonly [driver: unknown, run: (work: Wor
     },
   ],
   'the client of Prisma': [prismaDriver({ prisma, pool }), (work) => work(prisma)],
+  'the manager of TypeORM': [typeormDriver(dataSource), (work) => work(dataSource.manager)],
+  'a query runner of TypeORM': [typeormDriver(dataSource), (work) => withRunner((runner) => work(runner.manager))],
+  'a query runner of TypeORM that is connected': [
+    typeormDriver(dataSource),
+    (work) =>
+      withRunner(async (runner) => {
+        await runner.connect()
+        return work(runner.manager)
+      }),
+  ],
+  'a query runner of TypeORM after its commit': [
+    typeormDriver(dataSource),
+    (work) =>
+      withRunner(async (runner) => {
+        await runner.startTransaction()
+        await runner.commitTransaction()
+        return work(runner.manager)
+      }),
+  ],
+  'a query runner of TypeORM that was released': [
+    typeormDriver(dataSource),
+    async (work) => work(await dataSource.transaction(async (tx) => tx)),
+  ],
+  'a transaction of TypeORM after a commit in SQL': [
+    typeormDriver(dataSource),
+    (work) =>
+      dataSource.transaction(async (tx) => {
+        await tx.query('commit')
+        return work(tx)
+      }),
+  ],
 }
 
 const id = Id.lowest(new Date())
@@ -162,6 +207,11 @@ describe('in a transaction', () => {
       await enqueue(engineOn(drizzleDriver(db)), drizzle({ client }))
       await opening
       await client.query('rollback')
+    })
+    await withRunner(async (runner) => {
+      await runner.query('begin')
+      await enqueue(engineOn(typeormDriver(dataSource)), runner.manager)
+      await runner.query('rollback')
     })
     await kysely.connection().execute(async (connection) => {
       await connection.executeQuery(CompiledQuery.raw('begin'))

@@ -5,6 +5,7 @@ import { pgTable, text } from 'drizzle-orm/pg-core'
 import type { Knex } from 'knex'
 import type { ControlledTransaction, Kysely, Transaction } from 'kysely'
 import type { Client, Pool, PoolClient } from 'pg'
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
 import { expectTypeOf, test } from 'vitest'
 import { postgres } from './backend.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
@@ -12,6 +13,7 @@ import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { typeormDriver } from './drivers/typeorm.ts'
 
 declare const pool: Pool
 declare const gateway: Gateway
@@ -131,4 +133,23 @@ test('the Prisma engine accepts the client of an interactive transaction and not
   void engine.transfers.enqueue({} as Omit<PrismaClient, ITXClientDenyList | 'invoice'>, request)
   // @ts-expect-error what is no Prisma client makes no driver
   prismaDriver({ prisma: {} as Kysely<Database>, pool })
+})
+
+test('the TypeORM engine accepts an entity manager and nothing else', () => {
+  const dataSource = {} as DataSource
+  const engine = createEngine({ backend: postgres({ driver: typeormDriver(dataSource) }), gateway })
+  void dataSource.transaction(async (tx) => {
+    await engine.transfers.enqueue(tx, request)
+    await tx.transaction(async (inner) => engine.transfers.enqueue(inner, request))
+  })
+  void engine.transfers.enqueue({} as QueryRunner['manager'], request)
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    expectTypeOf(tx).toEqualTypeOf<EntityManager>()
+  })
+  // @ts-expect-error the data source is not a transaction
+  void engine.transfers.enqueue(dataSource, request)
+  // @ts-expect-error nor is a query runner: its manager is
+  void engine.transfers.enqueue({} as QueryRunner, request)
+  // @ts-expect-error another library's client is not an entity manager
+  void engine.transfers.enqueue({} as PoolClient, request)
 })

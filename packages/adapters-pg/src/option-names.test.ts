@@ -6,12 +6,14 @@ import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { typeormDriver } from './drivers/typeorm.ts'
 import { inspect } from './inspection/inspection.ts'
 import { rolesSql } from './schema/roles.ts'
 
 const pool = new Pool()
 const driver = pgDriver(pool)
 const unused = undefined as never
+const openSource = { isInitialized: true, options: { type: 'postgres' }, driver: { master: pool } } as never
 const mistyped = (options: object): object => options
 
 it.each<[string, () => unknown]>([
@@ -27,6 +29,7 @@ it.each<[string, () => unknown]>([
     () => kyselyDriver({ db: unused, pool, ...{ prepare: false } }),
   ],
   ['prepare: is no option', () => prismaDriver({ prisma: unused, pool, ...{ prepare: false } })],
+  ['prepare: is no option', () => typeormDriver(openSource, mistyped({ prepare: false }))],
   ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],
   ['prepared: must be true or false', () => pgDriver(pool, { ...{ prepared: 'false' as never } })],
   ['prepared: must be true or false', () => knexDriver(unused, { ...{ prepared: 'false' as never } })],

@@ -1,0 +1,20 @@
+// Pays an invoice in a transaction of the library that is named: node library.js typeorm "$INVOICE"
+const { payInvoice } = require('./payout.js')
+
+/** Each gives its driver, a handle outside of a transaction, and its way to run one. */
+const libraries = {
+  async typeorm(url) {
+    const { DataSource } = require('typeorm')
+    const { typeormDriver } = require('@outlay/adapters-pg/typeorm')
+    const dataSource = await new DataSource({ type: 'postgres', url }).initialize()
+    return {
+      driver: typeormDriver(dataSource),
+      outside: dataSource.manager,
+      transaction: (work) => dataSource.transaction(work),
+      close: () => dataSource.destroy(),
+    }
+  },
+}
+
+const [name, invoice] = process.argv.slice(2)
+payInvoice(invoice, libraries[name]).then((type) => console.log(type))
