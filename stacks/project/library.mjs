@@ -1,4 +1,7 @@
 // Each entry of a driver, as an ES module.
+import { drizzlePostgresJsDriver } from '@outlay/adapters-pg/drizzle-postgres-js'
+import { postgresJsDriver } from '@outlay/adapters-pg/postgres-js'
 import { typeormDriver } from '@outlay/adapters-pg/typeorm'
 
-for (const driver of [typeormDriver]) if (typeof driver !== 'function') throw new Error('An entry has no driver.')
+for (const driver of [drizzlePostgresJsDriver, postgresJsDriver, typeormDriver])
+  if (typeof driver !== 'function') throw new Error('An entry has no driver.')

@@ -21,6 +21,8 @@ export const dependencies: Readonly<Record<string, string>> = {
 
 /** What it installs for all stacks, not for the essential ones alone. */
 export const moreDependencies: Readonly<Record<string, string>> = {
+  'drizzle-orm': '0.45.4',
+  postgres: '3.4.9',
   typeorm: '1.1.1',
   rollup: '4.68.8',
   '@rollup/plugin-commonjs': '29.0.3',
@@ -88,6 +90,8 @@ export const stacks: readonly Stack[] = [
   compile('7.0', 'commonjs', 'bundler'),
   { ...compile('7.0', 'node16', 'node16'), isEssential: true },
   compile('7.0', 'nodenext', 'nodenext'),
+  useLibrary('postgres-js'),
+  useLibrary('drizzle-postgres-js'),
   useLibrary('typeorm'),
   { name: 'drivers as ES modules', command: 'node library.mjs' },
   compile('5.9', 'commonjs', 'node10', '', 'libraries.ts'),

@@ -2,20 +2,24 @@ import { createEngine, type Engine, Id } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { drizzle } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzleOnSql } from 'drizzle-orm/postgres-js'
 import knex from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { QueryRunner } from 'typeorm'
 import { afterAll, describe, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
 import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
 
@@ -25,9 +29,13 @@ const db = drizzle({ client: pool })
 const kysely = new Kysely({ dialect: new PostgresDialect({ pool }) })
 const knexRoot = knex({ client: 'pg', connection: database.url, pool: { min: 0, max: 2 } })
 const prisma = openPrisma(pool)
+const sql = openSql(database.url, { max: 2 })
+const { begin: beginEarly } = sql
+const sqlDb = drizzleOnSql({ client: sql })
 const dataSource = await openDataSource(database.url, { max: 2 })
 afterAll(async () => {
   await dataSource.destroy()
+  await sql.end()
   await prisma.$disconnect()
   await knexRoot.destroy()
   await pool.end()
@@ -106,6 +114,35 @@ const closed: Readonly<Record<string, readonly [driver: unknown, run: (work: Wor
     },
   ],
   'the client of Prisma': [prismaDriver({ prisma, pool }), (work) => work(prisma)],
+  'an instance of postgres.js': [postgresJsDriver({ sql, pool }), (work) => work(sql)],
+  'a reserved connection of postgres.js': [
+    postgresJsDriver({ sql, pool }),
+    async (work) => {
+      const reserved = await sql.reserve()
+      return work(reserved).finally(() => reserved.release())
+    },
+  ],
+  'a transaction of postgres.js that has ended': [
+    postgresJsDriver({ sql, pool }),
+    async (work) => work((await sql.begin(async (tx) => ({ tx }))).tx),
+  ],
+  'a transaction of postgres.js that is older than the driver and has ended': [
+    postgresJsDriver({ sql, pool }),
+    async (work) => work((await beginEarly(async (tx) => ({ tx }))).tx),
+  ],
+  'a transaction of postgres.js after a commit in SQL': [
+    postgresJsDriver({ sql, pool }),
+    (work) =>
+      sql.begin(async (tx) => {
+        await tx`commit`
+        await work(tx)
+      }),
+  ],
+  'the database of Drizzle over postgres.js': [drizzlePostgresJsDriver({ db: sqlDb, pool }), (work) => work(sqlDb)],
+  'a transaction of Drizzle over postgres.js that has ended': [
+    drizzlePostgresJsDriver({ db: sqlDb, pool }),
+    async (work) => work((await sqlDb.transaction(async (tx) => ({ tx }))).tx),
+  ],
   'the manager of TypeORM': [typeormDriver(dataSource), (work) => work(dataSource.manager)],
   'a query runner of TypeORM': [typeormDriver(dataSource), (work) => withRunner((runner) => work(runner.manager))],
   'a query runner of TypeORM that is connected': [
