@@ -29,6 +29,19 @@ const libraries = {
       close: () => Promise.all([sql.end(), pool.end()]),
     }
   },
+  async sequelize(url) {
+    const { Pool } = require('pg')
+    const { Sequelize } = require('sequelize')
+    const { sequelizeDriver } = require('@outlay/adapters-pg/sequelize')
+    const sequelize = new Sequelize(url, { logging: false })
+    const pool = new Pool({ connectionString: url })
+    return {
+      driver: sequelizeDriver({ sequelize, pool }),
+      outside: sequelize,
+      transaction: (work) => sequelize.transaction(work),
+      close: () => Promise.all([sequelize.close(), pool.end()]),
+    }
+  },
   async typeorm(url) {
     const { DataSource } = require('typeorm')
     const { typeormDriver } = require('@outlay/adapters-pg/typeorm')

@@ -23,6 +23,7 @@ export const dependencies: Readonly<Record<string, string>> = {
 export const moreDependencies: Readonly<Record<string, string>> = {
   'drizzle-orm': '0.45.4',
   postgres: '3.4.9',
+  sequelize: '6.37.8',
   typeorm: '1.1.1',
   rollup: '4.68.8',
   '@rollup/plugin-commonjs': '29.0.3',
@@ -92,6 +93,7 @@ export const stacks: readonly Stack[] = [
   compile('7.0', 'nodenext', 'nodenext'),
   useLibrary('postgres-js'),
   useLibrary('drizzle-postgres-js'),
+  useLibrary('sequelize'),
   useLibrary('typeorm'),
   { name: 'drivers as ES modules', command: 'node library.mjs' },
   compile('5.9', 'commonjs', 'node10', '', 'libraries.ts'),

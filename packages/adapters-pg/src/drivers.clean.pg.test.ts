@@ -6,6 +6,7 @@ import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
+import { openSequelize } from '../test/sequelize-subject.ts'
 import { openDataSource } from '../test/typeorm-subject.ts'
 import type { Driver } from './database/driver.ts'
 import { hasSqlState } from './database/lock-timeout.ts'
@@ -15,6 +16,7 @@ import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
 
 /** A driver on a pool of one connection, and the host's own way to that. */
@@ -37,6 +39,15 @@ const openers: Readonly<Record<string, (url: string) => Subject | Promise<Subjec
       driver: postgresJsDriver({ sql, pool }) as unknown as Driver<never>,
       host: (text) => sql.unsafe(text),
       close: () => Promise.all([sql.end(), pool.end()]),
+    }
+  },
+  sequelize(url) {
+    const sequelize = openSequelize(url, { max: 1 })
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    return {
+      driver: sequelizeDriver({ sequelize, pool }) as unknown as Driver<never>,
+      host: async (text) => (await sequelize.query(text))[0] as Record<string, unknown>[],
+      close: () => Promise.all([sequelize.close(), pool.end()]),
     }
   },
   async typeorm(url) {

@@ -10,6 +10,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
+import { openSequelize } from '../test/sequelize-subject.ts'
 import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
@@ -20,6 +21,7 @@ import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
 
 /** What waits for a text to be handed to a client. */
@@ -63,9 +65,12 @@ const knexRoot = knex({ client: ReportingKnex as never, connection: database.url
 const prisma = openPrisma(pool)
 const sql = openSql(database.url, { max: 2, debug: (_, text) => report(text) })
 const sqlDb = drizzleOnSql({ client: sql })
+const dialectModule = { ...pg, Client: ReportingClient }
+const sequelize = openSequelize(database.url, { max: 2, dialectModule })
 const dataSource = await openDataSource(database.url, { max: 2, extra: { Client: ReportingClient } })
 afterAll(async () => {
   await dataSource.destroy()
+  await sequelize.close()
   await sql.end()
   await prisma.$disconnect()
   await knexRoot.destroy()
@@ -86,6 +91,7 @@ const libraries: Readonly<Record<string, readonly [driver: unknown, run: Run]>> 
     drizzlePostgresJsDriver({ db: sqlDb, pool }),
     ((work) => sqlDb.transaction(work as never)) as Run,
   ],
+  Sequelize: [sequelizeDriver({ sequelize, pool }), ((work) => sequelize.transaction(work as never)) as Run],
   TypeORM: [typeormDriver(dataSource), ((work) => dataSource.transaction(work as never)) as Run],
   Prisma: [prismaDriver({ prisma, pool }), ((work) => prisma.$transaction(work as never)) as Run],
 }

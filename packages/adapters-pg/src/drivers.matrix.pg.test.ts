@@ -14,6 +14,7 @@ import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
 import { outboxTable } from '../test/queue.ts'
+import { openSequelizeSubject } from '../test/sequelize-subject.ts'
 import { openTypeorm } from '../test/typeorm-subject.ts'
 
 // The oldest version that the engine supports, and the newest. What each driver promises beyond these five cases is in
@@ -36,6 +37,7 @@ describe.each([15, 18])('PostgreSQL %i', (version) => {
   describe('× prisma', () => describeCases(createDatabase, openPrismaClient))
   describe('× postgres.js', () => describeCases(createDatabase, openPostgresJs))
   describe('× drizzle over postgres.js', () => describeCases(createDatabase, openDrizzlePostgresJs))
+  describe('× sequelize', () => describeCases(createDatabase, openSequelizeSubject))
   describe('× typeorm', () => describeCases(createDatabase, openTypeorm))
 })
 

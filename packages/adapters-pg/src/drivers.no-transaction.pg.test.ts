@@ -11,6 +11,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
+import { openSequelize } from '../test/sequelize-subject.ts'
 import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
@@ -21,6 +22,7 @@ import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
 
 const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
@@ -32,9 +34,11 @@ const prisma = openPrisma(pool)
 const sql = openSql(database.url, { max: 2 })
 const { begin: beginEarly } = sql
 const sqlDb = drizzleOnSql({ client: sql })
+const sequelize = openSequelize(database.url, { max: 2 })
 const dataSource = await openDataSource(database.url, { max: 2 })
 afterAll(async () => {
   await dataSource.destroy()
+  await sequelize.close()
   await sql.end()
   await prisma.$disconnect()
   await knexRoot.destroy()
@@ -142,6 +146,19 @@ const closed: Readonly<Record<string, readonly [driver: unknown, run: (work: Wor
   'a transaction of Drizzle over postgres.js that has ended': [
     drizzlePostgresJsDriver({ db: sqlDb, pool }),
     async (work) => work((await sqlDb.transaction(async (tx) => ({ tx }))).tx),
+  ],
+  'Sequelize itself': [sequelizeDriver({ sequelize, pool }), (work) => work(sequelize)],
+  'a transaction of Sequelize that has ended': [
+    sequelizeDriver({ sequelize, pool }),
+    async (work) => work(await sequelize.transaction(async (tx) => tx)),
+  ],
+  'a transaction of Sequelize after a commit in SQL': [
+    sequelizeDriver({ sequelize, pool }),
+    (work) =>
+      sequelize.transaction(async (tx) => {
+        await sequelize.query('commit', { transaction: tx })
+        return work(tx)
+      }),
   ],
   'the manager of TypeORM': [typeormDriver(dataSource), (work) => work(dataSource.manager)],
   'a query runner of TypeORM': [typeormDriver(dataSource), (work) => withRunner((runner) => work(runner.manager))],

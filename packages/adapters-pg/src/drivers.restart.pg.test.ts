@@ -5,12 +5,14 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
+import { openSequelizeSubject } from '../test/sequelize-subject.ts'
 import { openTypeorm } from '../test/typeorm-subject.ts'
 
 type Open = (url: string) => DriverSubject<unknown> | Promise<DriverSubject<unknown>>
 
 /** Drivers whose transactions run on connections that the engine does not open itself. */
 const openers: Readonly<Record<string, Open>> = {
+  sequelize: openSequelizeSubject as Open,
   typeorm: openTypeorm as Open,
   'postgres.js': openPostgresJs as Open,
   'drizzle over postgres.js': openDrizzlePostgresJs as Open,

@@ -7,6 +7,7 @@ import type { Knex } from 'knex'
 import type { ControlledTransaction, Kysely, Transaction } from 'kysely'
 import type { Client, Pool, PoolClient } from 'pg'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
+import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
 import { expectTypeOf, test } from 'vitest'
 import { postgres } from './backend.ts'
@@ -17,6 +18,7 @@ import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
 
 declare const pool: Pool
@@ -192,4 +194,20 @@ test('the engine of Drizzle over postgres.js accepts its transaction and nothing
   void engine.transfers.enqueue({} as TransactionSql, request)
   // @ts-expect-error Drizzle over node-postgres makes no such driver
   drizzlePostgresJsDriver({ db: drizzle({ client: pool, schema }), pool })
+})
+
+test('the Sequelize engine accepts a transaction and nothing else', () => {
+  const sequelize = {} as Sequelize
+  const engine = createEngine({ backend: postgres({ driver: sequelizeDriver({ sequelize, pool }) }), gateway })
+  void sequelize.transaction(async (tx) => {
+    await engine.transfers.enqueue(tx, request)
+    await sequelize.transaction({ transaction: tx }, (inner) => engine.transfers.enqueue(inner, request))
+  })
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    expectTypeOf(tx).toEqualTypeOf<SequelizeTransaction>()
+  })
+  // @ts-expect-error Sequelize itself is not a transaction
+  void engine.transfers.enqueue(sequelize, request)
+  // @ts-expect-error another library's client is not a transaction of Sequelize
+  void engine.transfers.enqueue({} as PoolClient, request)
 })

@@ -8,6 +8,7 @@ import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
 import { inspect } from './inspection/inspection.ts'
 import { rolesSql } from './schema/roles.ts'
@@ -33,6 +34,7 @@ it.each<[string, () => unknown]>([
   ['prepare: is no option', () => prismaDriver({ prisma: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => postgresJsDriver({ sql: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => drizzlePostgresJsDriver({ db: unused, pool, ...{ prepare: false } })],
+  ['prepare: is no option', () => sequelizeDriver({ sequelize: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => typeormDriver(openSource, mistyped({ prepare: false }))],
   ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],
   ['prepared: must be true or false', () => pgDriver(pool, { ...{ prepared: 'false' as never } })],

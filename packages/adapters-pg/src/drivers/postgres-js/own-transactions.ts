@@ -6,7 +6,7 @@ import { openEnd, type TransactionEnd } from './transaction-end.ts'
 export type Begin = <T>(work: (tx: TransactionSql) => Promise<T>) => Promise<T>
 
 /** An instance with one connection. postgres.js says when an instance loses a connection, and not which transaction was on it. */
-interface Lane {
+interface Instance {
   readonly sql: Sql
   /** The end of the transaction that runs on it. */
   running: TransactionEnd | undefined
@@ -22,36 +22,40 @@ const begins = new WeakMap<object, Begin>()
 export function openBegin(sql: Sql): Begin {
   const known = begins.get(sql)
   if (known !== undefined) return known
-  const lanes = new Set<Lane>()
-  const free: Lane[] = []
-  const drop = (lane: Lane) => {
-    lanes.delete(lane)
-    lane.sql.end({ timeout: 0 }).catch(() => undefined)
+  const instances = new Set<Instance>()
+  const free: Instance[] = []
+  const drop = (instance: Instance) => {
+    instances.delete(instance)
+    instance.sql.end({ timeout: 0 }).catch(() => undefined)
   }
   let isClosed = false
   const begin: Begin = async (work) => {
     await learnTypes(sql)
     if (isClosed) throw new Error('The instance of postgres.js under the engine has ended.')
-    let lane = free.pop()
-    if (lane === undefined) {
-      lane = openLane(sql, (lost) => void free.splice(free.indexOf(lost), free.includes(lost) ? 1 : 0))
-      lanes.add(lane)
+    let instance = free.pop()
+    if (instance === undefined) {
+      instance = openInstance(sql, (lost) => {
+        if (!free.includes(lost)) return
+        free.splice(free.indexOf(lost), 1)
+        drop(lost)
+      })
+      instances.add(instance)
     }
     try {
-      const result = await runIn(lane, work)
-      if (lane.isLost || isClosed) drop(lane)
-      else free.push(lane)
+      const result = await runIn(instance, work)
+      if (instance.isLost || isClosed) drop(instance)
+      else free.push(instance)
       return result
     } catch (error) {
       // The state of its connection is unknown.
-      drop(lane)
+      drop(instance)
       throw error
     }
   }
   const { end } = sql
   sql.end = async (options) => {
     isClosed = true
-    await Promise.all([end(options), ...[...lanes].map((lane) => lane.sql.end(options))])
+    await Promise.all([end(options), ...[...instances].map((instance) => instance.sql.end(options))])
   }
   begins.set(sql, begin)
   return begin
@@ -65,7 +69,7 @@ interface Internals {
 const internals = (sql: Sql) => sql.options as unknown as Internals
 
 /**
- * Waits until the host's instance knows the array types of its database, which the lanes share. They do not ask themselves: nobody waits for
+ * Waits until the host's instance knows the array types of its database, which the instances share. They do not ask themselves: nobody waits for
  * that question in postgres.js, so a connection that is lost meanwhile would end the process.
  */
 async function learnTypes(sql: Sql): Promise<void> {
@@ -77,7 +81,7 @@ async function learnTypes(sql: Sql): Promise<void> {
 const connectionLost = () =>
   Object.assign(new Error('The connection of this transaction was lost.'), { code: 'CONNECTION_CLOSED' })
 
-function openLane(host: Sql, onLost: (lane: Lane) => void): Lane {
+function openInstance(host: Sql, onLost: (instance: Instance) => void): Instance {
   const { typeArrayMap } = internals(host).shared
   const options = {
     ...host.options,
@@ -90,34 +94,34 @@ function openLane(host: Sql, onLost: (lane: Lane) => void): Lane {
     onnotify: undefined,
     // Called at the loss itself, before anybody learns of it by a query that failed.
     onclose() {
-      lane.isLost = true
-      lane.running?.complete(connectionLost())
-      onLost(lane)
+      instance.isLost = true
+      instance.running?.complete(connectionLost())
+      onLost(instance)
     },
   }
-  const lane: Lane = {
+  const instance: Instance = {
     sql: postgres(options as unknown as Options<Record<string, PostgresType>>) as Sql,
     running: undefined,
     isLost: false,
   }
-  return lane
+  return instance
 }
 
-async function runIn<T>(lane: Lane, work: (tx: TransactionSql) => Promise<T>): Promise<T> {
+async function runIn<T>(instance: Instance, work: (tx: TransactionSql) => Promise<T>): Promise<T> {
   const end = openEnd()
   let working: Promise<T> | undefined
   const run = (tx: TransactionSql) => {
-    lane.running = end
+    instance.running = end
     working = work(tx)
     return working
   }
   try {
-    return (await runGuarded((inside) => lane.sql.begin(inside), run, end)) as T
+    return (await runGuarded((inside) => instance.sql.begin(inside), run, end)) as T
   } catch (error) {
     // A handler may still run, and learns of the loss by its next query.
     await working
     throw error
   } finally {
-    lane.running = undefined
+    instance.running = undefined
   }
 }

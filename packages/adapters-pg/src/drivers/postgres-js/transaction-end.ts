@@ -26,6 +26,7 @@ export interface TransactionEnd {
   complete(loss?: Error): void
 }
 
+/** Makes the end of a transaction that begins now. */
 export function openEnd(): TransactionEnd {
   const held = new Set<LazyQuery>()
   const { promise: loss, reject: lose } = Promise.withResolvers<never>()
