@@ -4,12 +4,32 @@ const { createEngine, OutlayError } = require('@outlay/core')
 const { httpGateway, outlayKeyLifetimeMs } = require('@outlay/http-client')
 const { Pool } = require('pg')
 
-/** Pays an invoice in a transaction, and returns the type of the event that its handler got. */
-exports.payInvoice = async function payInvoice(id) {
+/** node-postgres: its driver, a handle outside of a transaction, and its way to run one. */
+async function openPg(url) {
+  const pool = new Pool({ connectionString: url })
+  const outside = await pool.connect()
+  return {
+    driver: pgDriver(pool),
+    outside,
+    async transaction(work) {
+      await outside.query('begin')
+      const result = await work(outside)
+      await outside.query('commit')
+      return result
+    },
+    close() {
+      outside.release()
+      return pool.end()
+    },
+  }
+}
+
+/** Pays an invoice in a transaction of a library, and returns the type of the event that its handler got. */
+exports.payInvoice = async function payInvoice(id, open = openPg) {
   const { DATABASE_URL, SERVICE_URL, CLIENT_ID, CLIENT_SECRET, ACCOUNT_ID, WALLET_ID, PAYEE_ID } = process.env
-  const pool = new Pool({ connectionString: DATABASE_URL })
+  const library = await open(DATABASE_URL)
   const engine = createEngine({
-    backend: postgres({ driver: pgDriver(pool) }),
+    backend: postgres({ driver: library.driver }),
     gateway: httpGateway({
       keyLifetimeMs: outlayKeyLifetimeMs,
       baseUrl: SERVICE_URL,
@@ -29,19 +49,15 @@ exports.payInvoice = async function payInvoice(id) {
     source: { addressId: WALLET_ID, valueType: 'USDC', transferType: 'base' },
     destination: { addressId: PAYEE_ID, valueType: 'USDC', transferType: 'base' },
   }
-  const tx = await pool.connect()
   try {
-    const refusal = await engine.transfers.enqueue(tx, request).catch((error) => error)
+    const refusal = await engine.transfers.enqueue(library.outside, request).catch((error) => error)
     if (!OutlayError.is(refusal, 'no_transaction'))
       throw new Error('Outside a transaction, a payout was not refused as one.', { cause: refusal })
-    await tx.query('begin')
-    const { id: transferId } = await engine.transfers.enqueue(tx, request)
-    await tx.query('commit')
+    const { id: transferId } = await library.transaction((tx) => engine.transfers.enqueue(tx, request))
     while (!ends.has(transferId)) await sleep(50)
     return ends.get(transferId)
   } finally {
-    tx.release()
     await engine.stop()
-    await pool.end()
+    await library.close()
   }
 }

@@ -21,6 +21,10 @@ export const dependencies: Readonly<Record<string, string>> = {
 
 /** What it installs for all stacks, not for the essential ones alone. */
 export const moreDependencies: Readonly<Record<string, string>> = {
+  'drizzle-orm': '0.45.4',
+  postgres: '3.4.9',
+  sequelize: '6.37.8',
+  typeorm: '1.1.1',
   rollup: '4.68.8',
   '@rollup/plugin-commonjs': '29.0.3',
   '@rollup/plugin-json': '6.1.0',
@@ -33,18 +37,21 @@ export const moreDependencies: Readonly<Record<string, string>> = {
 }
 
 /** Compiles a host. Other libraries' declarations may have errors of their own; those of the packed packages may not. */
-function compile(version: string, module: string, moduleResolution: string, more = ''): Stack {
+function compile(version: string, module: string, moduleResolution: string, more = '', file = 'host.ts'): Stack {
   const options = `--strict --target es2022 --lib es2023,esnext.disposable --types node --esModuleInterop --module ${module} --moduleResolution ${moduleResolution} ${more}`
   const tsc = `node node_modules/typescript-${version}/bin/tsc --noEmit ${options}`
   return {
-    name: `TypeScript ${version}, --module ${module} --moduleResolution ${moduleResolution}`,
-    command: `${tsc} --skipLibCheck host.ts; ! ${tsc} host.ts | grep @outlay`,
+    name: `TypeScript ${version}, --module ${module} --moduleResolution ${moduleResolution}, ${file}`,
+    command: `${tsc} --skipLibCheck ${file}; ! ${tsc} ${file} | grep @outlay`,
   }
 }
 
 /** Runs a bundle where nothing is installed, and checks that it is below 3 MB when compressed. */
 const runBundle = (file: string) =>
   `cd ../bundles && node ${file} "$INVOICE" && test "$(gzip -c ${file} | wc -c)" -lt 3000000`
+
+/** Pays with a library of the host's, beside node-postgres. */
+const useLibrary = (name: string): Stack => ({ name, command: `node library.js ${name} "$INVOICE"` })
 
 const requireOfBundles = `import{createRequire}from"node:module";const require=createRequire(import.meta.url);`
 
@@ -84,4 +91,12 @@ export const stacks: readonly Stack[] = [
   compile('7.0', 'commonjs', 'bundler'),
   { ...compile('7.0', 'node16', 'node16'), isEssential: true },
   compile('7.0', 'nodenext', 'nodenext'),
+  useLibrary('postgres-js'),
+  useLibrary('drizzle-postgres-js'),
+  useLibrary('sequelize'),
+  useLibrary('typeorm'),
+  { name: 'drivers as ES modules', command: 'node library.mjs' },
+  compile('5.9', 'commonjs', 'node10', '', 'libraries.ts'),
+  compile('5.9', 'nodenext', 'nodenext', '', 'libraries.ts'),
+  compile('7.0', 'nodenext', 'nodenext', '', 'libraries.ts'),
 ]

@@ -4,14 +4,20 @@ import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
+import { openSequelize } from '../test/sequelize-subject.ts'
+import { openDataSource } from '../test/typeorm-subject.ts'
 import type { Driver } from './database/driver.ts'
 import { hasSqlState } from './database/lock-timeout.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { sequelizeDriver } from './drivers/sequelize.ts'
+import { typeormDriver } from './drivers/typeorm.ts'
 
 /** A driver on a pool of one connection, and the host's own way to that. */
 interface Subject {
@@ -20,12 +26,38 @@ interface Subject {
   close(): Promise<unknown>
 }
 
-const openers: Readonly<Record<string, (url: string) => Subject>> = {
+const openers: Readonly<Record<string, (url: string) => Subject | Promise<Subject>>> = {
   pg: (url) => onPool(url, (pool) => pgDriver(pool)),
   drizzle: (url) => onPool(url, (pool) => drizzleDriver(drizzle({ client: pool }))),
   kysely: (url) =>
     onPool(url, (pool) => kyselyDriver({ db: new Kysely({ dialect: new PostgresDialect({ pool }) }), pool })),
   prisma: (url) => onPool(url, (pool) => prismaDriver({ prisma: openPrisma(pool), pool })),
+  'postgres.js': (url) => {
+    const sql = openSql(url, { max: 1 })
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    return {
+      driver: postgresJsDriver({ sql, pool }) as unknown as Driver<never>,
+      host: (text) => sql.unsafe(text),
+      close: () => Promise.all([sql.end(), pool.end()]),
+    }
+  },
+  sequelize(url) {
+    const sequelize = openSequelize(url, { max: 1 })
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    return {
+      driver: sequelizeDriver({ sequelize, pool }) as unknown as Driver<never>,
+      host: async (text) => (await sequelize.query(text))[0] as Record<string, unknown>[],
+      close: () => Promise.all([sequelize.close(), pool.end()]),
+    }
+  },
+  async typeorm(url) {
+    const dataSource = await openDataSource(url, { max: 1 })
+    return {
+      driver: typeormDriver(dataSource) as unknown as Driver<never>,
+      host: (text) => dataSource.query(text),
+      close: () => dataSource.destroy(),
+    }
+  },
   knex(url) {
     const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } })
     return {
@@ -78,7 +110,7 @@ describe.each(Object.keys(openers))('the driver for %s', async (name) => {
   const { url } = await testDatabase()
 
   it.each(Object.keys(failures))('leaves the connection of a pool of one clean after a failed %s', async (kind) => {
-    const subject = openers[name]?.(url)
+    const subject = await openers[name]?.(url)
     if (subject === undefined) throw new Error(`There is no driver ${name}.`)
     try {
       await expect(failures[kind]?.(subject.driver)).rejects.toThrow()
@@ -99,7 +131,7 @@ describe.each(Object.keys(openers))('the driver for %s', async (name) => {
   })
 
   it.each(['query', 'execute in a transaction'])('says with which SQLSTATE a %s failed', async (kind) => {
-    const subject = openers[name]?.(url)
+    const subject = await openers[name]?.(url)
     if (subject === undefined) throw new Error(`There is no driver ${name}.`)
     try {
       const error = await failures[kind]?.(subject.driver).catch((thrown: unknown) => thrown)

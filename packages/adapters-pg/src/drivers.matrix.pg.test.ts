@@ -12,7 +12,10 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../test/driver-subjects.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
 import { outboxTable } from '../test/queue.ts'
+import { openSequelizeSubject } from '../test/sequelize-subject.ts'
+import { openTypeorm } from '../test/typeorm-subject.ts'
 
 // The oldest version that the engine supports, and the newest. What each driver promises beyond these five cases is in
 // the conformance suite, on the server of the run.
@@ -32,6 +35,10 @@ describe.each([15, 18])('PostgreSQL %i', (version) => {
   describe('× kysely', () => describeCases(createDatabase, openKysely))
   describe('× knex', () => describeCases(createDatabase, openKnex))
   describe('× prisma', () => describeCases(createDatabase, openPrismaClient))
+  describe('× postgres.js', () => describeCases(createDatabase, openPostgresJs))
+  describe('× drizzle over postgres.js', () => describeCases(createDatabase, openDrizzlePostgresJs))
+  describe('× sequelize', () => describeCases(createDatabase, openSequelizeSubject))
+  describe('× typeorm', () => describeCases(createDatabase, openTypeorm))
 })
 
 /** One driver on one server: what a host does with it, against the tables of both. */
@@ -45,10 +52,12 @@ interface Cell<Tx> {
   close(): Promise<void>
 }
 
-async function openCell<Tx>(url: string, open: (url: string) => DriverSubject<Tx>): Promise<Cell<Tx>> {
+type Open<Tx> = (url: string) => DriverSubject<Tx> | Promise<DriverSubject<Tx>>
+
+async function openCell<Tx>(url: string, open: Open<Tx>): Promise<Cell<Tx>> {
   const admin = new pg.Pool({ connectionString: url, max: 1 })
   await admin.query(noteTableSql)
-  const subject = open(url)
+  const subject = await open(url)
   const engine = createEngine({ backend: subject.backend, gateway: memoryGateway() })
   engine.subscribe('notes', ['transfer.completed'], async (event, tx) => {
     await subject.insertNote(tx, `seen-${event.transferId}`, 'complete')
@@ -69,7 +78,7 @@ async function openCell<Tx>(url: string, open: (url: string) => DriverSubject<Tx
   }
 }
 
-function describeCases<Tx>(createDatabase: () => Promise<string>, open: (url: string) => DriverSubject<Tx>): void {
+function describeCases<Tx>(createDatabase: () => Promise<string>, open: Open<Tx>): void {
   let cell: Cell<Tx>
   beforeAll(async () => {
     cell = await openCell(await createDatabase(), open)

@@ -2,19 +2,28 @@ import { createEngine, type Engine, Id } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { drizzle } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzleOnSql } from 'drizzle-orm/postgres-js'
 import knex from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import type { QueryRunner } from 'typeorm'
 import { afterAll, describe, expect, it } from 'vitest'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
+import { openSequelize } from '../test/sequelize-subject.ts'
+import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
+import { sequelizeDriver } from './drivers/sequelize.ts'
+import { typeormDriver } from './drivers/typeorm.ts'
 
 const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
 const pool = new pg.Pool({ connectionString: database.url, max: 5 })
@@ -22,7 +31,15 @@ const db = drizzle({ client: pool })
 const kysely = new Kysely({ dialect: new PostgresDialect({ pool }) })
 const knexRoot = knex({ client: 'pg', connection: database.url, pool: { min: 0, max: 2 } })
 const prisma = openPrisma(pool)
+const sql = openSql(database.url, { max: 2 })
+const { begin: beginEarly } = sql
+const sqlDb = drizzleOnSql({ client: sql })
+const sequelize = openSequelize(database.url, { max: 2 })
+const dataSource = await openDataSource(database.url, { max: 2 })
 afterAll(async () => {
+  await dataSource.destroy()
+  await sequelize.close()
+  await sql.end()
   await prisma.$disconnect()
   await knexRoot.destroy()
   await pool.end()
@@ -44,6 +61,15 @@ const withClient = async <T>(work: (client: pg.PoolClient) => Promise<T>) => {
     return await work(client)
   } finally {
     client.release()
+  }
+}
+
+const withRunner = async <T>(work: (runner: QueryRunner) => Promise<T>) => {
+  const runner = dataSource.createQueryRunner()
+  try {
+    return await work(runner)
+  } finally {
+    await runner.release()
   }
 }
 
@@ -92,6 +118,79 @@ const closed: Readonly<Record<string, readonly [driver: unknown, run: (work: Wor
     },
   ],
   'the client of Prisma': [prismaDriver({ prisma, pool }), (work) => work(prisma)],
+  'an instance of postgres.js': [postgresJsDriver({ sql, pool }), (work) => work(sql)],
+  'a reserved connection of postgres.js': [
+    postgresJsDriver({ sql, pool }),
+    async (work) => {
+      const reserved = await sql.reserve()
+      return work(reserved).finally(() => reserved.release())
+    },
+  ],
+  'a transaction of postgres.js that has ended': [
+    postgresJsDriver({ sql, pool }),
+    async (work) => work((await sql.begin(async (tx) => ({ tx }))).tx),
+  ],
+  'a transaction of postgres.js that is older than the driver and has ended': [
+    postgresJsDriver({ sql, pool }),
+    async (work) => work((await beginEarly(async (tx) => ({ tx }))).tx),
+  ],
+  'a transaction of postgres.js after a commit in SQL': [
+    postgresJsDriver({ sql, pool }),
+    (work) =>
+      sql.begin(async (tx) => {
+        await tx`commit`
+        await work(tx)
+      }),
+  ],
+  'the database of Drizzle over postgres.js': [drizzlePostgresJsDriver({ db: sqlDb, pool }), (work) => work(sqlDb)],
+  'a transaction of Drizzle over postgres.js that has ended': [
+    drizzlePostgresJsDriver({ db: sqlDb, pool }),
+    async (work) => work((await sqlDb.transaction(async (tx) => ({ tx }))).tx),
+  ],
+  'Sequelize itself': [sequelizeDriver({ sequelize, pool }), (work) => work(sequelize)],
+  'a transaction of Sequelize that has ended': [
+    sequelizeDriver({ sequelize, pool }),
+    async (work) => work(await sequelize.transaction(async (tx) => tx)),
+  ],
+  'a transaction of Sequelize after a commit in SQL': [
+    sequelizeDriver({ sequelize, pool }),
+    (work) =>
+      sequelize.transaction(async (tx) => {
+        await sequelize.query('commit', { transaction: tx })
+        return work(tx)
+      }),
+  ],
+  'the manager of TypeORM': [typeormDriver(dataSource), (work) => work(dataSource.manager)],
+  'a query runner of TypeORM': [typeormDriver(dataSource), (work) => withRunner((runner) => work(runner.manager))],
+  'a query runner of TypeORM that is connected': [
+    typeormDriver(dataSource),
+    (work) =>
+      withRunner(async (runner) => {
+        await runner.connect()
+        return work(runner.manager)
+      }),
+  ],
+  'a query runner of TypeORM after its commit': [
+    typeormDriver(dataSource),
+    (work) =>
+      withRunner(async (runner) => {
+        await runner.startTransaction()
+        await runner.commitTransaction()
+        return work(runner.manager)
+      }),
+  ],
+  'a query runner of TypeORM that was released': [
+    typeormDriver(dataSource),
+    async (work) => work(await dataSource.transaction(async (tx) => tx)),
+  ],
+  'a transaction of TypeORM after a commit in SQL': [
+    typeormDriver(dataSource),
+    (work) =>
+      dataSource.transaction(async (tx) => {
+        await tx.query('commit')
+        return work(tx)
+      }),
+  ],
 }
 
 const id = Id.lowest(new Date())
@@ -163,6 +262,11 @@ describe('in a transaction', () => {
       await enqueue(engineOn(drizzleDriver(db)), drizzle({ client }))
       await opening
       await client.query('rollback')
+    })
+    await withRunner(async (runner) => {
+      await runner.query('begin')
+      await enqueue(engineOn(typeormDriver(dataSource)), runner.manager)
+      await runner.query('rollback')
     })
     await kysely.connection().execute(async (connection) => {
       await connection.executeQuery(CompiledQuery.raw('begin'))

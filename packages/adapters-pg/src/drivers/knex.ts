@@ -2,8 +2,8 @@ import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../database/driver.ts'
 import { isLeftOpen, noTransaction, queryInTransaction } from '../database/open-transaction.ts'
-import type { Row, Statement } from '../database/statement.ts'
-import { checkDriverOptions, type PgDriverOptions, runOn } from './pool.ts'
+import type { Row } from '../database/statement.ts'
+import { bind, checkDriverOptions, type PgDriverOptions, runOn } from './pool.ts'
 
 /** What Knex's own client offers to callers that need a connection of its pool. */
 interface KnexClient {
@@ -39,27 +39,19 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
       await client.releaseConnection(connection)
     }
   }
-  const bind = ({ name, text }: Statement, values: readonly unknown[]) => ({
-    ...(options.prepared === false ? {} : { name }),
-    text,
-    values: [...values],
-  })
   return {
     name: 'knex',
     // One of them listens.
     maxConnections: max === undefined ? undefined : Math.max(1, max - 1),
     async execute(tx, statement, values) {
-      if (typeof tx.isCompleted !== 'function') throw noTransaction('is no transaction of Knex')
-      // By now another caller may have the connection.
-      if (tx.isCompleted()) throw noTransaction('is a transaction of Knex that has ended')
-      const connection = await (tx.client as KnexClient).acquireConnection()
-      return (await queryInTransaction(connection, bind(statement, values))).rows as Row[]
+      const connection = await clientOfKnex(tx)
+      return (await queryInTransaction(connection, bind(statement, values, options))).rows as Row[]
     },
     transaction: (work) => knex.transaction(work),
     query: (statement, values, onSent) =>
       inSession(async (connection) => {
         onSent?.()
-        return (await connection.query(bind(statement, values))).rows as Row[]
+        return (await connection.query(bind(statement, values, options))).rows as Row[]
       }),
     run: (text, values) => inSession((connection) => runOn(connection, text, values)),
     session: inSession,
@@ -68,6 +60,14 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
     // Knex handles the errors of its idle connections and replaces them.
     onError: () => () => undefined,
   }
+}
+
+/** The connection of a transaction of Knex. */
+async function clientOfKnex(tx: Knex.Transaction): Promise<Client> {
+  if (typeof tx.isCompleted !== 'function') throw noTransaction('is no transaction of Knex')
+  // By now another caller may have the connection.
+  if (tx.isCompleted()) throw noTransaction('is a transaction of Knex that has ended')
+  return (tx.client as KnexClient).acquireConnection()
 }
 
 /** Acquires a connection. One that the host has left in an open transaction is closed, as in `pool.ts`. */

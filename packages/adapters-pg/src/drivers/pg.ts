@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { Driver } from '../database/driver.ts'
 import { queryInTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
-import { connectOutside, type PgDriverOptions, poolDriver } from './pool.ts'
+import { bind, connectOutside, type PgDriverOptions, poolDriver } from './pool.ts'
 
 export type { PgDriverOptions }
 
@@ -17,9 +17,8 @@ export function pgDriver(pool: Pool, options: PgDriverOptions = {}): Driver<Pool
   return {
     ...poolDriver(pool, options),
     name: 'pg',
-    async execute(tx, { name, text }, values) {
-      const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
-      return (await queryInTransaction(tx, config)).rows as Row[]
+    async execute(tx, statement, values) {
+      return (await queryInTransaction(tx, bind(statement, values, options))).rows as Row[]
     },
     transaction: (work) => inPoolTransaction(pool, work),
   }

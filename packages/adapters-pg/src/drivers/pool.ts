@@ -1,8 +1,8 @@
 import { checkFlag, checkNames } from '@outlay/core/adapter'
-import { Client, type Pool, type PoolClient } from 'pg'
+import { Client, type Pool, type PoolClient, type QueryConfig } from 'pg'
 import type { Driver, Listener, ListenOptions, SqlSession } from '../database/driver.ts'
 import { isLeftOpen } from '../database/open-transaction.ts'
-import type { Row } from '../database/statement.ts'
+import type { Row, Statement } from '../database/statement.ts'
 
 /** How a driver talks to the server. */
 export interface PgDriverOptions {
@@ -19,6 +19,13 @@ export function checkDriverOptions(options: PgDriverOptions, others: readonly st
   if (options.prepared !== undefined) checkFlag(options.prepared, 'prepared')
 }
 
+/** A statement for a client of node-postgres, named where the host allows it. */
+export const bind = ({ name, text }: Statement, values: readonly unknown[], options: PgDriverOptions): QueryConfig => ({
+  ...(options.prepared === false ? {} : { name }),
+  text,
+  values: [...values],
+})
+
 /**
  * The part of a driver that works on a pool of node-postgres, for any library of the host's transactions. `others` are the
  * options that the library's driver has besides.
@@ -29,11 +36,9 @@ export function poolDriver(pool: Pool, options: PgDriverOptions = {}, others: re
   return {
     maxConnections: pool.options.max,
     async query(statement, values, onSent) {
-      const { name, text } = statement
-      const config = { ...(options.prepared === false ? {} : { name }), text, values: [...values] }
       const result = await inPoolSession(pool, (client) => {
         onSent?.()
-        return client.query(config)
+        return client.query(bind(statement, values, options))
       })
       return result.rows as Row[]
     },

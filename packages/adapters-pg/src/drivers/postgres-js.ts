@@ -1,0 +1,42 @@
+import type { Pool } from 'pg'
+import type { Sql, TransactionSql } from 'postgres'
+import type { Driver } from '../database/driver.ts'
+import { type PgDriverOptions, poolDriver } from './pool.ts'
+import { openBegin } from './postgres-js/own-transactions.ts'
+import { openExecute } from './postgres-js/statements.ts'
+import { watchTransactions } from './postgres-js/watched-instance.ts'
+
+/** What {@link postgresJsDriver} works on. */
+export interface PostgresJsDriverOptions<Types extends Record<string, unknown>> extends PgDriverOptions {
+  readonly sql: Sql<Types>
+  /** A pool of node-postgres to the same database: background work and LISTEN run on it, since postgres.js lends no connection safely. */
+  readonly pool: Pool
+}
+
+/**
+ * A driver on postgres.js. The transaction is the one that `sql.begin` gives, savepoints included. Make the driver before the first of them:
+ * it notes the end of each, so that a late call is refused and does not come to another transaction on the same connection.
+ *
+ * Subscription handlers get a transaction of postgres.js with the settings of `sql`, on connections of the driver's own that close with
+ * `sql.end()`. The host's types and its transforms of columns and values do not touch the engine's statements.
+ *
+ * @throws OutlayError `invalid_request` for a transform of rows, or one of columns that has no reverse
+ * @example
+ * const sql = postgresJs(url)
+ * const engine = createEngine({ backend: postgres({ driver: postgresJsDriver({ sql, pool }) }), gateway })
+ */
+export function postgresJsDriver<Types extends Record<string, unknown>>(
+  options: PostgresJsDriverOptions<Types>,
+): Driver<TransactionSql<Types>> {
+  const background = poolDriver(options.pool, options, ['sql', 'pool'])
+  const sql = options.sql as unknown as Sql
+  const execute = openExecute(sql)
+  watchTransactions(sql)
+  const begin = openBegin(sql)
+  return {
+    ...background,
+    name: 'postgres.js',
+    execute,
+    transaction: (work) => begin((tx) => work(tx as unknown as TransactionSql<Types>)),
+  }
+}

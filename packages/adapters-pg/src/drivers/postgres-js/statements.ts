@@ -1,0 +1,92 @@
+import { OutlayError } from '@outlay/core'
+import { escapeLiteral, types } from 'pg'
+import type { RowList, Sql, TransactionSql } from 'postgres'
+import { noTransaction, probe, probeTransaction } from '../../database/open-transaction.ts'
+import type { Row, Statement } from '../../database/statement.ts'
+import { endOf } from './transaction-end.ts'
+
+/** Runs a statement of the engine in a transaction of postgres.js. */
+export type Execute = (tx: unknown, statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
+
+/**
+ * Makes the function that runs the engine's statements in transactions of an instance, whatever types and transforms the host has.
+ *
+ * @throws OutlayError `invalid_request` for a transform that changes whole rows, or names in a way that cannot be undone
+ */
+export function openExecute(sql: Sql): Execute {
+  const nameOf = undoColumns(sql)
+  return async (tx, statement, values) => {
+    if (!isTransaction(tx)) throw noTransaction('is no transaction of postgres.js')
+    if (endOf(tx)?.isOver) throw noTransaction('is a transaction of postgres.js that has ended')
+    let rows: readonly Row[] = []
+    await probeTransaction(async () => {
+      // One message: where no transaction is open, Postgres refuses the savepoint, and with it the statement.
+      rows = readRows(await tx.unsafe(`${probe}; ${inline(statement, values)}`).raw(), nameOf)
+    })
+    return rows
+  }
+}
+
+/** Only a transaction has savepoints: the instance and a reserved connection have none. */
+const isTransaction = (tx: unknown): tx is TransactionSql =>
+  typeof (tx as { readonly savepoint?: unknown } | undefined)?.savepoint === 'function'
+
+interface Transforms {
+  readonly column: { readonly from?: (name: string) => string; readonly to?: (name: string) => string }
+  readonly row: { readonly from?: unknown }
+}
+
+/** Gives the function that undoes a host's transform of the names of columns. */
+function undoColumns(sql: Sql): (name: string) => string {
+  const { column, row } = (sql.options as unknown as { readonly transform: Transforms }).transform
+  const { from, to } = column
+  if (row.from !== undefined || (from !== undefined && to === undefined)) {
+    const message =
+      'has a transform of rows, or one of columns without its reverse `to`; make the driver on an instance of postgres.js without it'
+    throw OutlayError.fromIssues([{ field: 'sql', code: 'invalid_request', message }])
+  }
+  return from === undefined || to === undefined ? (name) => name : to
+}
+
+/** The text form of a value, as node-postgres sends it. */
+function toText(value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  if (Array.isArray(value)) return `{${value.map(toElement).join(',')}}`
+  if (value instanceof Date) return value.toISOString()
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+function toElement(value: unknown): string {
+  const text = toText(value)
+  if (text === null) return 'NULL'
+  return Array.isArray(value) ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+}
+
+/** The statement with its values in its text, since a message of several statements has no parameters. */
+function inline({ text }: Statement, values: readonly unknown[]): string {
+  const literals = values.map((value) => {
+    const literal = toText(value)
+    return literal === null ? 'null' : escapeLiteral(literal)
+  })
+  return text.replaceAll(/\$(\d+)/g, (_, number) => literals[Number(number) - 1] ?? 'null')
+}
+
+/** Reads the rows of the last statement of a message as node-postgres would: by the types that Postgres names. */
+function readRows(results: unknown, nameOf: (name: string) => string): readonly Row[] {
+  const isMany = Array.isArray(results) && Array.isArray(results[0]) && 'command' in results[0]
+  const result = (isMany ? results.at(-1) : results) as RowList<(Buffer | null)[][]>
+  // A statement without rows has no columns.
+  const parsers = (result.statement?.columns ?? []).map(({ name, type }) => ({
+    name: nameOf(name),
+    parse: types.getTypeParser(type, 'text') as (text: string) => unknown,
+  }))
+  // After the loss of a connection, postgres.js counts on, and leaves holes at the beginning of the next result.
+  return [...result].filter(Boolean).map((values) =>
+    Object.fromEntries(
+      parsers.map(({ name, parse }, index) => {
+        const value = values[index] ?? null
+        return [name, value === null ? null : parse(value.toString())]
+      }),
+    ),
+  )
+}

@@ -1,0 +1,59 @@
+// Pays an invoice in a transaction of the library that is named: node library.js typeorm "$INVOICE"
+const { payInvoice } = require('./payout.js')
+
+/** Each gives its driver, a handle outside of a transaction, and its way to run one. */
+const libraries = {
+  async 'postgres-js'(url) {
+    const { Pool } = require('pg')
+    const sql = require('postgres')(url, { onnotice() {} })
+    const { postgresJsDriver } = require('@outlay/adapters-pg/postgres-js')
+    const pool = new Pool({ connectionString: url })
+    return {
+      driver: postgresJsDriver({ sql, pool }),
+      outside: sql,
+      transaction: (work) => sql.begin(work),
+      close: () => Promise.all([sql.end(), pool.end()]),
+    }
+  },
+  async 'drizzle-postgres-js'(url) {
+    const { drizzle } = require('drizzle-orm/postgres-js')
+    const { Pool } = require('pg')
+    const sql = require('postgres')(url, { onnotice() {} })
+    const { drizzlePostgresJsDriver } = require('@outlay/adapters-pg/drizzle-postgres-js')
+    const pool = new Pool({ connectionString: url })
+    const db = drizzle({ client: sql })
+    return {
+      driver: drizzlePostgresJsDriver({ db, pool }),
+      outside: db,
+      transaction: (work) => db.transaction(work),
+      close: () => Promise.all([sql.end(), pool.end()]),
+    }
+  },
+  async sequelize(url) {
+    const { Pool } = require('pg')
+    const { Sequelize } = require('sequelize')
+    const { sequelizeDriver } = require('@outlay/adapters-pg/sequelize')
+    const sequelize = new Sequelize(url, { logging: false })
+    const pool = new Pool({ connectionString: url })
+    return {
+      driver: sequelizeDriver({ sequelize, pool }),
+      outside: sequelize,
+      transaction: (work) => sequelize.transaction(work),
+      close: () => Promise.all([sequelize.close(), pool.end()]),
+    }
+  },
+  async typeorm(url) {
+    const { DataSource } = require('typeorm')
+    const { typeormDriver } = require('@outlay/adapters-pg/typeorm')
+    const dataSource = await new DataSource({ type: 'postgres', url }).initialize()
+    return {
+      driver: typeormDriver(dataSource),
+      outside: dataSource.manager,
+      transaction: (work) => dataSource.transaction(work),
+      close: () => dataSource.destroy(),
+    }
+  },
+}
+
+const [name, invoice] = process.argv.slice(2)
+payInvoice(invoice, libraries[name]).then((type) => console.log(type))
