@@ -13,7 +13,10 @@ export function createReturnStore<Tx>(
 ) {
   const sql = statements(tokens, texts)
   return {
-    /** Records what observations say of transfers that are locked; returns the ids of those with a return that was not known. */
+    /**
+     * Records what observations say of transfers that are locked; returns the ids of those with a return that was not known. Call it
+     * before their changes are applied: a completion decides about the returns that are there.
+     */
     async record(tx: Tx, known: readonly KnownTransfer[], seen: readonly Observation[]): Promise<readonly string[]> {
       const reports = findReports(known, seen)
       if (reports.length === 0) return []

@@ -202,13 +202,11 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
       const early = findEarly(rows, seen, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules))
-      // First, so that a completion is followed by what this report has, and by nothing that it has corrected.
       const returned = await returns.record(tx, findFree(rows), seen)
       const changes = decideChanges(rows, seen, rules)
       if (changes.length > 0) await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
       await wakeFunded(tx, findComplete(changes))
-      const changed = new Set([...changes.map(({ id }) => id), ...returned])
-      return { changed: changed.size, found, skipped: findSkipped(rows) }
+      return { changed: countIds(changes, returned), found, skipped: findSkipped(rows) }
     },
     /** Adopts transfers found at the service that certainly have no row here. */
     async adoptFound(limit: number): Promise<Adopted> {
@@ -324,6 +322,9 @@ const findFree = (rows: readonly ObservedRow[]) =>
   rows.flatMap(({ remoteId, free }) =>
     free === undefined ? [] : [{ id: free.id, remoteId, hasOpenReturns: free.hasOpenReturns }],
   )
+
+const countIds = (changes: readonly { readonly id: string }[], ids: readonly string[]): number =>
+  new Set([...changes.map(({ id }) => id), ...ids]).size
 
 const findComplete = (changes: readonly { readonly id: string; readonly status: TransferStatus }[]) =>
   changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
