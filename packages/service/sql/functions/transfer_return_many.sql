@@ -8,6 +8,13 @@ declare
   v_return record;
   v_lines jsonb;
 begin
+  -- Code of before quotes would credit the source with what came back at the destination.
+  if exists (
+    select from jsonb_to_recordset(p_returns) as r(transfer_id text, source_value numeric)
+     where r.source_value is null and (select t.quote is not null from {{schema}}.transfer t where t.id = r.transfer_id)
+  ) then
+    raise exception 'What came back of a transfer with a quote needs its share at the source.' using errcode = 'check_violation';
+  end if;
   perform from {{schema}}.ledger_account a
     where a.kind = 'custodial' and a.address_id = any (array(
       select l.address

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { serviceDatabase } from '../../test/database.ts'
 import { testContext, testService } from '../../test/service.ts'
 import { accountsRoutes } from '../accounts/routes.ts'
@@ -11,6 +11,14 @@ const database = await serviceDatabase()
 const { pool } = database
 const context = testContext({ pool })
 const known = await testService(context).signIn()
+
+// Budgets grow with time, and on a busy machine thousands of requests take long.
+beforeEach(() => {
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 /** A process that has just started. It counts the statements that it sends. */
 function startProcess(options: Partial<ServiceContext> = {}) {

@@ -29,10 +29,10 @@ const honest = {
 const usdc = (value: unknown) => ({ sourceAmount: { value, currency: 'USDC' } })
 const mxn = (value: unknown) => ({ destinationAmount: { value, currency: 'MXN' } })
 
-const ask = async (provider: QuoteProvider, quoteTimeoutMs?: number) => {
+const ask = async (provider: QuoteProvider, quoteTimeoutMs?: number, accountId = order.accountId) => {
   const logger = recordingLogger()
   try {
-    const answer = await askForQuote({ logger, quoteTimeoutMs }, { provider, now: () => now }, order)
+    const answer = await askForQuote({ logger, quoteTimeoutMs }, { provider, now: () => now }, { ...order, accountId })
     return { answer, logger }
   } catch (error) {
     return { error, logger }
@@ -135,11 +135,29 @@ describe('a desk', () => {
         return end.promise
       },
     }
-    const asked = Array.from({ length: 161 }, () => ask(provider))
+    const asked = Array.from({ length: 161 }, (_, index) => ask(provider, undefined, `account-${index}`))
     expect((await asked[160])?.error).toMatchObject({ code: 'service_unavailable' })
     expect(calls).toBe(32)
     end.resolve(honest)
     const rest = await Promise.all(asked)
     expect(rest.filter(({ answer }) => answer !== undefined)).toHaveLength(160)
+  })
+
+  it('that hangs for one account answers the others', async () => {
+    const end = Promise.withResolvers<QuoteAnswer>()
+    let calls = 0
+    const provider: QuoteProvider = {
+      quote: ({ accountId }) => {
+        calls += 1
+        return accountId === 'slow' ? end.promise : Promise.resolve(honest)
+      },
+    }
+    const slow = Array.from({ length: 41 }, () => ask(provider, undefined, 'slow'))
+    expect((await slow[40])?.error).toMatchObject({ code: 'service_unavailable' })
+    expect(calls).toBe(8)
+    expect((await ask(provider)).answer).toBeDefined()
+    end.resolve(honest)
+    const answers = await Promise.all(slow)
+    expect(answers.filter(({ answer }) => answer !== undefined)).toHaveLength(40)
   })
 })

@@ -8,11 +8,19 @@ import type { QuoteOrder, QuoteProvider, Quotes } from './port.ts'
 /** Calls for one pair of value types at once in one process, and how many requests wait for one of them to end. */
 const limits = { mostCalls: 32, mostWaiting: 128 }
 
-const bulkheads = new WeakMap<QuoteProvider, Bulkhead>()
+/** The same for one account, which cannot take all places of a pair from the others. */
+const accountLimits = { mostCalls: 8, mostWaiting: 32 }
+
+interface Bulkheads {
+  readonly pairs: Bulkhead
+  readonly accounts: Bulkhead
+}
+
+const bulkheads = new WeakMap<QuoteProvider, Bulkheads>()
 
 /**
  * Asks the desk for a quote and checks its answer. Call it outside a transaction: a desk that hangs must not hold a connection. The time limit
- * includes the wait for a place, of which each pair of value types has its own. The desk's errors may quote anything, so only their names
+ * includes the wait for a place, of which each pair of value types and each account has its own. The desk's errors may quote anything, so only their names
  * are logged.
  *
  * @throws OutlayError `quote_refused`; `service_unavailable` for any error, for an answer that cannot be used, at the time limit, and at once
@@ -33,8 +41,11 @@ export async function askForQuote(
     const message = 'No rate can be got now, and nothing was created; send the request again with the same key.'
     throw new OutlayError('service_unavailable', message, { retryAfterMs: 5_000 })
   }
-  const ask = (options: { readonly signal: AbortSignal }) =>
-    bulkheadOf(provider).enter(pair, options.signal, async () => await provider.quote(order, options))
+  const { pairs, accounts } = bulkheadsOf(provider)
+  const ask = ({ signal }: { readonly signal: AbortSignal }) =>
+    accounts.enter(order.accountId, signal, () =>
+      pairs.enter(pair, signal, async () => await provider.quote(order, { signal })),
+    )
   const answered = await callWithin(context.quoteTimeoutMs ?? 10_000, ask).catch(fail)
   try {
     return checkAnswer(order, answered, now())
@@ -44,8 +55,8 @@ export async function askForQuote(
   }
 }
 
-function bulkheadOf(provider: QuoteProvider): Bulkhead {
-  const known = bulkheads.get(provider) ?? createBulkhead(limits)
+function bulkheadsOf(provider: QuoteProvider): Bulkheads {
+  const known = bulkheads.get(provider) ?? { pairs: createBulkhead(limits), accounts: createBulkhead(accountLimits) }
   bulkheads.set(provider, known)
   return known
 }

@@ -19,7 +19,7 @@ interface Places {
   readonly waiting: Set<() => void>
 }
 
-/** Makes a {@link Bulkhead}. It knows as many rails as the catalog has. */
+/** Makes a {@link Bulkhead}. It knows the rails that have a call under way. */
 export function createBulkhead({ mostCalls, mostWaiting }: BulkheadLimits): Bulkhead {
   const rails = new Map<string, Places>()
   const placesOf = (rail: string): Places => {
@@ -39,6 +39,7 @@ export function createBulkhead({ mostCalls, mostWaiting }: BulkheadLimits): Bulk
         return await Promise.race([work(), aborted(signal)])
       } finally {
         leave(places)
+        if (places.calls === 0) rails.delete(rail)
       }
     },
   }
