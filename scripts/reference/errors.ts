@@ -83,6 +83,7 @@ function claimOf(attempt: number, unknownForHours = 0): Claim {
   return {
     transferId: '',
     accountId: '',
+    gateway: '',
     submissionKey: '',
     request: { amount: { value: '1', currency: 'USDC' }, source: leg, destination: leg },
     attempt,

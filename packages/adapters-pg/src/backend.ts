@@ -15,6 +15,7 @@ import { unlessLocked } from './database/lock-timeout.ts'
 import { systemRuntime } from './database/runtime.ts'
 import { type AttemptStore, createAttemptStore } from './dispatch/attempts.ts'
 import { startDispatcher } from './dispatch/dispatcher.ts'
+import { createGatewayStore, type GatewayStore } from './dispatch/gateways.ts'
 import { createSubmissionStore, type SubmissionStore } from './dispatch/submissions.ts'
 import { createEnqueue } from './enqueue/enqueue.ts'
 import { createBacklog } from './inspection/backlog.ts'
@@ -103,6 +104,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     transfers,
     archive: createArchiveStore(driver, tokens),
     attempts: createAttemptStore(driver, tokens),
+    gateways: createGatewayStore(driver, tokens),
     polls: createPollStore(driver, tokens),
     counterparties: createCounterpartyStore(driver, tokens),
     readings: createListReadingStore(driver, tokens),
@@ -135,10 +137,10 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     get: transfers.get,
     getByKey: transfers.getByKey,
     counterparty: stores.counterparties.find,
-    observe: async (tx, accountId, observations, rules) =>
-      (await transfers.apply(tx, accountId, observations, rules, 'wait')).changed,
-    receive: (accountId, observation, rules) =>
-      unlessLocked(driver, async (tx) => (await transfers.apply(tx, accountId, [observation], rules, 'fail')).changed),
+    observe: async (tx, account, observations, rules) =>
+      (await transfers.apply(tx, account, observations, rules, 'wait')).changed,
+    receive: (account, observation, rules) =>
+      unlessLocked(driver, async (tx) => (await transfers.apply(tx, account, [observation], rules, 'fail')).changed),
     watch: stores.watched.watch,
     unwatch: stores.watched.unwatch,
     fundsArrived: transfers.fundsArrived,
@@ -231,6 +233,7 @@ interface Parts<Tx> {
   readonly archive: ArchiveStore
   readonly attempts: AttemptStore
   readonly polls: PollStore
+  readonly gateways: GatewayStore
   readonly counterparties: CounterpartyStore<Tx>
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
@@ -261,7 +264,7 @@ async function prepareWork<Tx>(parts: Parts<Tx>) {
   let guard: Guard | undefined
   try {
     // First: an engine that is refused here writes nothing.
-    guard = await startGuard({ ...parts, environment: handlers.environment })
+    guard = await startGuard({ ...parts, environment: handlers.environment, gateways: handlers.gateways })
     await warnOfIsolation(driver, logger)
     for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
     const supervision = await startQueueSupervision(driver, parts.queueSchema, logger)

@@ -24,8 +24,8 @@ afterAll(async () => {
   await server.stop()
 })
 
-const accepted = ({ transferId, attempt, claimedBy, claimedAt }: Claim): Settlement => ({
-  ...{ transferId, attempt, claimedBy, claimedAt },
+const accepted = ({ transferId, gateway, attempt, claimedBy, claimedAt }: Claim): Settlement => ({
+  ...{ transferId, gateway, attempt, claimedBy, claimedAt },
   stage: 'submitted',
   status: 'processing',
   failure: null,

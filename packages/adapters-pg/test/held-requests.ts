@@ -29,7 +29,8 @@ export const fetchingUntil = <Tx>(
 ): Driver<Tx> => ({
   ...driver,
   query: (statement, values) =>
-    unanswered.some((name) => statement.text.includes(name)) || (statement.text.includes('fetch_and_claim') && hasOne())
+    unanswered.some((name) => statement.text.includes(name)) ||
+    (statement.text.includes('fetch_for_gateways') && hasOne())
       ? Promise.resolve([])
       : driver.query(statement, values),
 })

@@ -67,7 +67,7 @@ export async function testHost(config: pg.PoolConfig = {}): Promise<TestHost> {
       const backend = options.backend ?? postgres({ driver: on, logger, deployment })
       const random = fraction === undefined ? {} : { random: { ...backend.runtime.random, fraction: () => fraction } }
       const runtime = { ...random, ...options.runtime }
-      const gateway = memoryGateway({ idPrefix: randomUUID() })
+      const gateway = options.gateways === undefined ? memoryGateway({ idPrefix: randomUUID() }) : undefined
       const engine = createEngine({ gateway, ...options, backend, runtime })
       engines.push(engine)
       return engine

@@ -57,7 +57,7 @@ describe('the exit code', async () => {
       ['stop'],
       ['transfers', 'resolve', nobody],
       ['transfers', 'show'],
-      ['stop', '--gateway', 'x'],
+      ['stop', '--gateway', 'a b'],
     ]) {
       expect((await outlay(args, env)).code).toBe(2)
     }

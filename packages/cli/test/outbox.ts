@@ -69,7 +69,7 @@ export async function testHost(): Promise<Host> {
     gateway.scriptAfter(() => undefined)
     await pool.query(
       `truncate outlay.transfer, outlay.event, outlay.attempt, outlay.delivery, outlay.subscription, outlay.account,
-         outlay.unauthorized_account, outlay.account_throttle, outlay.submission_slot, outlay.stop, outlay.known_database,
+         outlay.unauthorized_account, outlay.account_throttle, outlay.submission_slot, outlay.stop, outlay.known_database, outlay.attended_gateway,
          outlay.reconciliation, ${jobTable}`,
     )
   })

@@ -2,6 +2,7 @@
 export { checkFlag } from './engine/checked-text.ts'
 export { foreignTelemetry } from './engine/foreign-runtime.ts'
 export { refuseUnread } from './engine/unread-members.ts'
+export * from './gateway-account.ts'
 export { spelledTwice } from './input.ts'
 export * from './number-option.ts'
 export { checkNames } from './option-names.ts'

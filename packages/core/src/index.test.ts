@@ -35,6 +35,7 @@ describe('the package', () => {
       'createCatalog',
       'createEngine',
       'defaultCatalog',
+      'defaultGateway',
       'defaultKeyLifetimeMs',
       'defaultTransferTypes',
       'defaultValueTypes',
@@ -71,12 +72,15 @@ describe('the package', () => {
   it('exports exactly these values to authors of backends and gateways', () => {
     expect(Object.keys(adapter).sort()).toEqual([
       'Column',
+      'atGateway',
       'checkFlag',
       'checkNames',
       'checkNumbers',
       'classifyAnswer',
+      'defaultGateway',
       'foreignTelemetry',
       'longestTimerMs',
+      'readGatewayAccount',
       'refuseUnread',
       'retryDelayMs',
       'rowDecoder',

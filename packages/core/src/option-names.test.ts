@@ -30,10 +30,13 @@ it.each<[string, () => unknown]>([
   ['type: is no option', () => unsubscribe(nothing, 'tx', 'a', mistyped({ type: ['transfer.failed'], discard: true }))],
   ['dryrun: is no option', () => archive(nothing, mistyped({ olderThanMs: 0, dryrun: true }))],
   ['dryrun: is no option', () => readReconcileOptions(mistyped({ since: new Date(), dryrun: true }), new Date())],
-  ['move: is no option', () => createSafetyCommands(nothing).adoptDatabase('tx', mistyped({ move: true }))],
+  [
+    'move: is no option',
+    () => createSafetyCommands(nothing, ['default']).adoptDatabase('tx', mistyped({ move: true })),
+  ],
   [
     'sinse: is no option',
-    () => createAccounts(nothing, { clock }).watch('tx', 'acme', mistyped({ sinse: new Date() })),
+    () => createAccounts(nothing, { clock }, nothing).watch('tx', 'acme', mistyped({ sinse: new Date() })),
   ],
 ])('refuses what would silently do nothing, or too much: %s', async (message, run) => {
   await expect((async () => run())()).rejects.toThrow(message)

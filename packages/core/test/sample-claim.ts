@@ -10,6 +10,7 @@ export const hoursAgo = (hours: number): string => new Date(claimedAt.getTime() 
 export const sampleClaim = (overrides: Partial<Claim> = {}): Claim => ({
   transferId: '01J00000000000000000000001',
   accountId: 'acme',
+  gateway: 'default',
   submissionKey: 'key',
   request: {
     amount: { value: '1.00', currency: 'USDC' },

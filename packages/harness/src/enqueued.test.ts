@@ -6,6 +6,7 @@ import { assertMatches, matchEnqueued } from './enqueued.ts'
 const stored = (id: string, value: string, note?: string): StoredTransfer => ({
   id,
   accountId: 'acme',
+  gateway: 'default',
   idempotencyKey: `key-${id}`,
   fingerprint: '',
   request: {

@@ -35,7 +35,7 @@ const waitingLocks = ['lock_claimable', 'lock_settled'].map((name) => ({
   from: 'order by t.id for no key update skip locked',
   to: 'order by t.id for update',
 }))
-const endlessWaits = ['claim', 'claim_fetched', 'settle'].map((name) => ({
+const endlessWaits = ['claim', 'claim_for_gateways', 'settle'].map((name) => ({
   on: 'host' as const,
   name,
   from: ` SET lock_timeout TO '250ms'\n`,

@@ -17,6 +17,8 @@ export interface Tenant {
   readonly walletId: string
   /** Those that its host uses now. */
   credentials: Credentials
+  /** Those of the second gateway, where hosts have two. */
+  readonly secondCredentials: Credentials | undefined
   /** Clients of the service that may use the account. */
   readonly clientIds: readonly string[]
   /** Whether the secret that its host knows is a wrong one. */
@@ -52,6 +54,8 @@ export interface TenantOptions {
   readonly sharesClient: boolean
   /** Two clients of the service may use each account. */
   readonly hasTwoClients: boolean
+  /** Hosts have two gateways; the second one has the second client. */
+  readonly twoGateways: boolean
   /** Place of a payout among those of its tenant: its key at the host, which other tenants have too. */
   readonly placeOf: (payout: PlannedPayout) => number
 }
@@ -70,7 +74,8 @@ export async function makeTenants(environment: Environment, seed: number, option
   for (const { clientId, clientSecret, accounts } of seeded) {
     for (const account of accounts) {
       const clients = [{ clientId, clientSecret }]
-      if (options.hasTwoClients && !options.sharesClient) clients.push(await addClient(environment, account.accountId))
+      if ((options.hasTwoClients || options.twoGateways) && !options.sharesClient)
+        clients.push(await addClient(environment, account.accountId))
       tenants.push(await makeTenant(environment, seed, account, clients, options))
     }
   }
@@ -95,7 +100,7 @@ async function makeTenant(
   seed: number,
   account: SeededClient['accounts'][number],
   clients: readonly Credentials[],
-  { links, placeOf }: TenantOptions,
+  { links, placeOf, twoGateways }: TenantOptions,
 ): Promise<Tenant> {
   const wallet = account.wallets.find(({ transferTypes }) => transferTypes.includes('base'))
   const [credentials] = clients
@@ -121,6 +126,7 @@ async function makeTenant(
     accountId,
     walletId: wallet.addressId,
     credentials,
+    secondCredentials: twoGateways ? clients[1] : undefined,
     clientIds: clients.map(({ clientId }) => clientId),
     isLockedOut: false,
     isRevoked: false,
@@ -134,6 +140,7 @@ async function makeTenant(
       tenant.funded += amount
     },
     changeClient() {
+      if (twoGateways) return 'the other one is that of the second gateway'
       const next = clients.find(({ clientId }) => clientId !== tenant.credentials.clientId)
       if (next === undefined) return 'there is no other one'
       tenant.credentials = next

@@ -97,6 +97,8 @@ export interface Plan {
   readonly tenants: number
   /** True when one client of the service has the accounts of all tenants. */
   readonly sharesClient: boolean
+  /** True when hosts pay through two gateways. */
+  readonly twoGateways?: boolean
   readonly steps: readonly Step[]
 }
 
@@ -244,5 +246,7 @@ export function drawPlan(seed: number, playing: ReadonlySet<Player> = new Set(pl
   const first: Step = { do: 'start', worker: 0, ...drawStart(draw, taking) }
   const drawn: readonly Step[] = [first, ...Array.from({ length: 12 + below(24) }, step), { do: 'serve' }]
   const steps = drawn.flatMap((one) => precede(draw, one))
-  return { seed, tenants, sharesClient: taking.has('equal_keys'), steps }
+  const sharesClient = taking.has('equal_keys')
+  // To the service a key belongs to its client, so the second gateway needs a client of its own.
+  return { seed, tenants, sharesClient, twoGateways: taking.has('two_gateways') && !sharesClient, steps }
 }

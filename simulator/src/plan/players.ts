@@ -22,6 +22,7 @@ export const players = [
   'firewalls',
   'maintenance',
   'returned_payments',
+  'two_gateways',
 ] as const
 
 /** Name of a player. */
@@ -209,13 +210,14 @@ export function playerSteps(draw: Draw, taking: ReadonlySet<Player>): Choices<Pl
 /** So few are asked for by name, and take part in every plan. */
 const fewPlayers = 3
 
-/** One that came later: it is drawn from dice of its own, so that seeds without it mean what they meant. */
-const latePlayer: Player = 'returned_payments'
+/** Those that came later: they are drawn from dice of their own, one after the other, so that seeds without them mean what they meant. */
+const latePlayers: readonly Player[] = ['returned_payments', 'two_gateways']
 
 /** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */
 export function drawPlayers({ fraction }: Draw, playing: ReadonlySet<Player>, late: Draw): ReadonlySet<Player> {
   const chance = playing.size <= fewPlayers ? 1 : 0.2
   // Everybody is drawn, so that a seed means the same, no matter which players are left out.
-  const early = players.filter((player) => player !== latePlayer && fraction() < chance && playing.has(player))
-  return new Set(late.fraction() < chance && playing.has(latePlayer) ? [...early, latePlayer] : early)
+  const isLate = (player: Player) => latePlayers.includes(player)
+  const early = players.filter((player) => !isLate(player) && fraction() < chance && playing.has(player))
+  return new Set([...early, ...latePlayers.filter((player) => late.fraction() < chance && playing.has(player))])
 }

@@ -129,7 +129,7 @@ async function end(at: Run, tenants: readonly Tenant[]): Promise<void> {
   for (const { client } of tenants) await client.close()
 }
 
-function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOptions {
+function tenantOptions({ tenants: count, sharesClient, twoGateways = false, steps }: Plan): TenantOptions {
   const places = new Map<number, number>()
   const counts = new Map<number, number>()
   for (const step of steps) {
@@ -144,6 +144,7 @@ function tenantOptions({ tenants: count, sharesClient, steps }: Plan): TenantOpt
   return {
     count,
     sharesClient,
+    twoGateways,
     links: steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit')),
     hasTwoClients: steps.some((step) => step.do === 'change_client'),
     placeOf: ({ number }) => places.get(number) ?? number,
@@ -166,6 +167,7 @@ function surround(found: Environment, plan: Plan, bug: Bug | undefined, tenants:
     sent: new Set<string>(),
     reads: new Map<string, number>(),
     isScheduling: plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ inSeconds }) => inSeconds)),
+    twoGateways: plan.twoGateways === true,
     order,
     numbers,
     commonGateway: () => (common ??= openGateway({ environment, tenants, misconduct, bug })),
@@ -203,8 +205,21 @@ function watchKeys(at: Run): void {
   })
 }
 
+/** The gateway of the transfer that a webhook is about, as a host knows it that has an address for each; the first one for strangers. */
+async function gatewayOf({ environment }: Run, body: string): Promise<string> {
+  const ids = body.match(/[0-9A-Za-z_-]{20,}/g) ?? []
+  const { rows } = await environment.host.query<{ readonly gateway: string }>(
+    'select t.gateway from outlay.transfer t where t.remote_id = any ($1) limit 1',
+    [ids],
+  )
+  return rows[0]?.gateway ?? 'default'
+}
+
 async function receiveWebhook(at: Run, webhook: Parameters<Environment['webhookProxy']['reader']>[0]): Promise<number> {
   const { accountId, body, headers } = webhook
-  const read = () => at.office.engine.webhook({ body, headers }, { accountId })
+  const read = async () => {
+    const gateway = at.twoGateways ? await gatewayOf(at, body.toString('utf8')) : 'default'
+    return at.office.engine.webhook({ body, headers }, { accountId, gateway })
+  }
   return (await inTurns(at, 'mail').webhook(body.toString('utf8'), read)).status
 }

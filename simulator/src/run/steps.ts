@@ -76,6 +76,8 @@ async function administer(
   switch (step.do) {
     case 'watch': {
       const { accountId } = tenantOf(at, step.tenant)
+      // Lists of the one service have the transfers of both gateways.
+      if (at.twoGateways) return 'nobody watches two gateways'
       await transaction((tx) => engine.accounts.watch(tx, accountId))
       at.watched.add(accountId)
       return ''

@@ -24,6 +24,8 @@ export interface RunContext {
   readonly reads: Map<string, number>
   /** Whether some transfers are not to be sent before a time. */
   readonly isScheduling: boolean
+  /** Whether hosts pay through two gateways. */
+  readonly twoGateways: boolean
   readonly order: Order
   /** Numbers of payouts by their transfers. */
   readonly numbers: Map<string, number>

@@ -14,6 +14,7 @@ import { createFaultSchedule, type Decide, type FaultSchedule, mortalDriver } fr
 import { type Polls, watchPolls } from './polls.ts'
 import type { RunContext } from './run-context.ts'
 import { aboutOf, inTurns } from './turns.ts'
+import { type GatewayName, pairOf } from './two-gateways.ts'
 
 /** A worker: an engine with connections of its own, which can be cut and killed. */
 export interface Worker {
@@ -66,13 +67,18 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
   const driver = bug?.driver?.(mortal, { host: environment.host, pool }) ?? mortal
   const backend = postgres({ driver })
   const stalling = createStall(turns.decide)
-  const gateway = openWorkersGateway(around, options, { faultSchedule, stalling, turns, polls })
+  const parts = { faultSchedule, stalling, turns, polls }
+  const gateway = openWorkersGateway(around, options, parts)
   const { fraction } = seededRandom(around.seed)
   const skewMs = (options.skewSeconds ?? 0) * 1_000
-  const usedGateway = bug?.gateway?.(gateway) ?? gateway
+  const plant = (one: Gateway): Gateway => bug?.gateway?.(one) ?? one
+  const usedGateway = plant(gateway)
+  const gateways = around.twoGateways
+    ? pairOf(usedGateway, plant(openWorkersGateway(around, {}, parts, 'second')))
+    : { gateway: usedGateway }
   const made = createEngine<PoolClient>({
     backend: plantInBackend(bug, backend),
-    gateway: usedGateway,
+    ...gateways,
     webhooks: bug?.webhooks?.() ?? openWebhooks(around),
     runtime: {
       clock: { now: () => new Date(Date.now() + skewMs) },
@@ -136,9 +142,14 @@ function openWorkersGateway(
   around: RunContext,
   { sharesGateway = false }: WorkerOptions,
   { faultSchedule, stalling, turns, polls }: Around,
+  which: GatewayName = 'default',
 ): Gateway {
   const { misconduct, sent } = around
-  const gateway = mortalGateway(sharesGateway ? around.commonGateway() : openGateway(around), faultSchedule, stalling)
+  const gateway = mortalGateway(
+    sharesGateway ? around.commonGateway() : openGateway(around, which),
+    faultSchedule,
+    stalling,
+  )
   const inTurn = turns.gateway(gateway)
   const noting: Gateway = {
     ...inTurn,
@@ -152,19 +163,18 @@ function openWorkersGateway(
 }
 
 /** Makes the way to the service, with the credentials that the vault of the host has at each moment. */
-export function openGateway({
-  environment,
-  tenants,
-  misconduct,
-  bug,
-}: Pick<RunContext, 'environment' | 'tenants' | 'misconduct' | 'bug'>): Gateway {
+export function openGateway(
+  { environment, tenants, misconduct, bug }: Pick<RunContext, 'environment' | 'tenants' | 'misconduct' | 'bug'>,
+  which: GatewayName = 'default',
+): Gateway {
   return httpGateway({
     keyLifetimeMs: outlayKeyLifetimeMs,
     baseUrl: environment.proxy.url,
     credentials: (accountId) => {
       const found = tenants.find((tenant) => tenant.accountId === accountId)
       if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
-      const { credentials, isLockedOut } = found
+      const { isLockedOut } = found
+      const credentials = (which === 'second' ? found.secondCredentials : undefined) ?? found.credentials
       const known = isLockedOut ? { ...credentials, clientSecret: 'no-longer-right' } : credentials
       return misconduct.intercept(accountId, 'vault', async () => known, senselessCredentials)
     },

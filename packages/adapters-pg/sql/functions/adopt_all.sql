@@ -13,15 +13,16 @@ begin
     where f.account_id = r.account_id and f.remote_id = r.remote_id
     returning f.account_id, f.remote_id, f.transfer
   ), adopted as (
-    insert into {{schema}}.transfer (id, account_id, idempotency_key, fingerprint, request, stage, status, failure, remote_id,
+    insert into {{schema}}.transfer (id, account_id, gateway, idempotency_key, fingerprint, request, stage, status, failure, remote_id,
       event_sequence, reached_at, next_poll_at)
-    select n.id, k.account_id, n.key, n.fingerprint, n.request, n.stage, n.status, nullif(n.failure, 'null'::jsonb), k.remote_id,
+    select n.id, {{schema}}.account_of(k.account_id), {{schema}}.gateway_of(k.account_id), n.key, n.fingerprint, n.request, n.stage, n.status, nullif(n.failure, 'null'::jsonb), k.remote_id,
       cardinality(n.events), n.reached_at, case when n.stage = 'submitted' then clock_timestamp() end
     from ready k cross join lateral jsonb_to_record(k.transfer) as n (
       id text, key text, fingerprint text, request jsonb, stage text, status text, failure jsonb, reached_at timestamptz,
       events text[])
-    on conflict do nothing
-    returning id, account_id, remote_id
+    -- Another transfer has got the id in between. What cannot be written for any other reason stays found.
+    on conflict (remote_id, account_id, gateway) where remote_id is not null do nothing
+    returning id, {{schema}}.gateway_account(gateway, account_id) as account_id, remote_id
   ), recorded as (
     select a.id, e.ordinality::integer as sequence, e.type
     from adopted a join ready k on k.account_id = a.account_id and k.remote_id = a.remote_id

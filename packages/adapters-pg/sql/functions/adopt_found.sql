@@ -17,7 +17,7 @@ begin
   end if;
   with known as (
     select f.account_id, f.remote_id, t.id from {{schema}}.found_transfer f
-    join {{schema}}.transfer t on t.remote_id = f.remote_id and t.account_id = f.account_id
+    join {{schema}}.transfer t on t.remote_id = f.remote_id and t.account_id = {{schema}}.account_of(f.account_id) and t.gateway = {{schema}}.gateway_of(f.account_id)
     for update of f skip locked for no key update of t skip locked
   ), met as (
     delete from {{schema}}.found_transfer f using known k
@@ -30,31 +30,32 @@ begin
   with uncertain as materialized (
     -- Per account, when the first request left whose outcome is not certain. Read once, not per found transfer.
     -- For requests from before a restore, the age of the doubt says when they left; attempts do not.
-    select t.account_id, min(case when t.reason = 'reconcile' then t.created_at
+    select {{schema}}.gateway_account(t.gateway, t.account_id) as account_id, min(case when t.reason = 'reconcile' then t.created_at
       else least(coalesce(a.claimed_at, t.created_at), t.unknown_since) end) as left_at from {{schema}}.transfer t
     left join {{schema}}.attempt a on a.transfer_id = t.id and a.attempt = 1
     where t.remote_id is null and t.status = 'pending'
       and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.attempt > 0
       and (t.stage = 'submitting' or t.unknown_since is not null or t.reason in ('rate_limited', 'reconcile')
         or t.reason = any ({{schema}}.obstacles()))
-    group by t.account_id
+    group by 1
     union all
     -- What may be a transfer that has ended here is adopted once a person has decided.
-    select t.account_id, t.created_at from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+    select {{schema}}.gateway_account(t.gateway, t.account_id), t.created_at from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
     where a.unmatched and {{schema}}.ended_in_doubt(t)
   ), open as materialized (
     -- Each may have taken effect within a day, whatever a later attempt was answered: until another attempt has found out, or, where the
     -- transfer has ended, for as long as a request is on its way.
-    select t.account_id, a.claimed_at from {{schema}}.transfer t join {{schema}}.attempt a on a.transfer_id = t.id
+    select {{schema}}.gateway_account(t.gateway, t.account_id) as account_id, a.claimed_at from {{schema}}.transfer t join {{schema}}.attempt a on a.transfer_id = t.id
     where t.remote_id is null and t.status = 'pending' and t.attempt > 0
       and (a.answered_at is null and a.step is null or {{schema}}.may_still_arrive(a, t))
     union all
-    select t.account_id, a.claimed_at from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+    select {{schema}}.gateway_account(t.gateway, t.account_id), a.claimed_at from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
     where {{schema}}.left_just_now(a) and a.answered_at is null and a.step is null and t.remote_id is null
   ), ready as (
     select f.account_id, f.remote_id from {{schema}}.found_transfer f
     where f.problem is null
-      and not exists (select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id and t.account_id = f.account_id)
+      and not exists (select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id
+        and t.account_id = {{schema}}.account_of(f.account_id) and t.gateway = {{schema}}.gateway_of(f.account_id))
       -- Accepted for a transfer here that has not got that id.
       and not exists (select 1 from {{schema}}.logged_owners(f.account_id, f.remote_id))
       and (f.automated or not exists (

@@ -29,7 +29,8 @@ begin
     where t.id = c.id and t.attempt = c.attempt and t.remote_id is null and t.status = 'pending'
       and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked')
       and (c.remote_id is null or not exists (
-        select 1 from {{schema}}.transfer o where o.remote_id = c.remote_id and o.account_id = t.account_id))
+        select 1 from {{schema}}.transfer o where o.remote_id = c.remote_id and o.account_id = t.account_id
+          and o.gateway = t.gateway))
     returning t.id, t.attempt, t.remote_id, t.event_sequence, t.stage, c.evidence, coalesce(c.command, 'reconcile') as command
   ), logged as (
     insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail, remote_id)

@@ -22,7 +22,7 @@ returns table (permits integer, since timestamptz, rate double precision, concur
       greatest(p.next_at, p.throttled_until, c.at - make_interval(secs => greatest(0, 0.25 - 1 / l.rate))) as since
     from {{schema}}.account_throttle p
     cross join (select clock_timestamp() as at) c
-    left join {{schema}}.account f on f.account_id = p.account_id
+    left join {{schema}}.account f on f.account_id = {{schema}}.account_of(p.account_id)
     cross join lateral (select least(f.rate_per_second, p.rate) as rate) l
     where p.account_id = p_account_id
   ) n

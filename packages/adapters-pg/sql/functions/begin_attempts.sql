@@ -21,16 +21,16 @@ begin
           then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end,
         case
           when u.since is not null then t.client
-          else coalesce(p_client, (select c.client from {{schema}}.account_client c where c.account_id = t.account_id), t.client) end
+          else coalesce(p_client, (select c.client from {{schema}}.account_client c where c.account_id = {{schema}}.gateway_account(t.gateway, t.account_id)), t.client) end
       -- Most transfers were never sent: the function is for the others.
       from (select case when t.attempt > 0 or t.unknown_since is not null or t.stage = 'submitting'
         then {{schema}}.unknown_since_of(t) end as since) u)
     where t.id = any (p_ids)
     returning t.id, t.account_id, coalesce(t.submission_key, t.idempotency_key) as sent_key, t.request, t.attempt, t.reason,
-      t.unknown_since, t.expires_at, t.released_at, t.client, t.environment
+      t.unknown_since, t.expires_at, t.released_at, t.client, t.environment, t.gateway
   ), logged as (
-    insert into {{schema}}.attempt (transfer_id, attempt, worker, step, claimed_at)
-    select k.id, k.attempt, p_worker, case when k.request #> '{destination,addressId}' is null then 'registration' end, v_at from claimed k
+    insert into {{schema}}.attempt (transfer_id, attempt, worker, step, claimed_at, gateway)
+    select k.id, k.attempt, p_worker, case when k.request #> '{destination,addressId}' is null then 'registration' end, v_at, k.gateway from claimed k
   )
   select k.id, k.account_id, k.sent_key, k.request, k.attempt, k.reason, {{schema}}.iso(k.unknown_since),
     {{schema}}.iso(k.expires_at), {{schema}}.iso(v_at),

@@ -7,7 +7,7 @@ declare
   v_duplicates jsonb;
 begin
   with accepted as materialized (
-    select t.id, t.account_id, s.remote_id, t.updated_at, coalesce(t.unknown_since, t.updated_at) as unknown_since
+    select t.id, t.account_id, t.gateway, s.remote_id, t.updated_at, coalesce(t.unknown_since, t.updated_at) as unknown_since
     from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, remote_id text)
     -- One by one: a plan that is kept from when the table was small would read all of it.
     cross join lateral (
@@ -16,8 +16,9 @@ begin
     where s.remote_id is not null
   ), checked as (
     select a.*, coalesce(
-      (select o.id from {{schema}}.transfer o where o.remote_id = a.remote_id and o.account_id = a.account_id and o.id <> a.id),
-      nullif(min(a.id) over (partition by a.account_id, a.remote_id), a.id)) as other_id
+      (select o.id from {{schema}}.transfer o where o.remote_id = a.remote_id and o.account_id = a.account_id
+        and o.gateway = a.gateway and o.id <> a.id),
+      nullif(min(a.id) over (partition by a.account_id, a.gateway, a.remote_id), a.id)) as other_id
     from accepted a
   )
   select jsonb_object_agg(k.id, jsonb_build_object(

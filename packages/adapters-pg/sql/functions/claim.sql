@@ -63,7 +63,8 @@ begin
   select k.*, coalesce(r.refusals, 0), case when v_inline then {{schema}}.registration_of(k.id) end,
     coalesce(o.refusals + o.passed::integer, 0)
   from {{schema}}.begin_attempts(v_claimable, p_worker, p_client) k
-  left join {{schema}}.unauthorized_account r on r.account_id = k.account_id
+  left join {{schema}}.unauthorized_account r on r.account_id = (
+    select {{schema}}.gateway_account(t.gateway, t.account_id) from {{schema}}.transfer t where t.id = k.id)
   left join {{schema}}.unauthorized_transfer o on o.transfer_id = k.id;
 end
 $$;

@@ -1,24 +1,14 @@
--- Claims the transfers of fetched jobs as claim() does, those alone whose jobs the caller still has. Between the fetch and this, the
--- worker that had a job before may have written its answer and given it back to the queue, so that others fetch it too. It holds the
--- jobs, and waits for none.
+-- What code that knows one gateway calls.
 create or replace function {{schema}}.claim_fetched(p_ids text[], p_jobs uuid[], p_retry_counts integer[], p_worker text, p_client text)
 returns table (
   id text, account_id text, idempotency_key text, request jsonb, attempt integer, reason text, unknown_since text, expires_at text,
   claimed_at text, unknown_attempt integer, released boolean, client text, environment text, refusals integer,
   registration jsonb, own_refusals integer
-) language plpgsql
-set lock_timeout = '250ms' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+) language plpgsql as $$
 #variable_conflict use_column
-declare
-  v_ids text[] := '{}';
-  v_jobs uuid[] := '{}';
 begin
-  for v_at in 1 .. coalesce(cardinality(p_jobs), 0) loop
-    if {{schema}}.queue_hold(p_jobs[v_at], p_retry_counts[v_at]) then
-      v_ids := v_ids || p_ids[v_at];
-      v_jobs := v_jobs || p_jobs[v_at];
-    end if;
-  end loop;
-  return query select * from {{schema}}.claim(v_ids, v_jobs, p_worker, p_client);
+  return query
+  select c.id, c.account_id, c.idempotency_key, c.request, c.attempt, c.reason, c.unknown_since, c.expires_at, c.claimed_at, c.unknown_attempt, c.released, c.client, c.environment, c.refusals, c.registration, c.own_refusals
+  from {{schema}}.claim_for_gateways(p_ids, p_jobs, p_retry_counts, p_worker, p_client, array['default']) c;
 end
 $$;

@@ -14,20 +14,20 @@ begin
   -- A locked row belongs to a claim that probes it, or to a host that retries its credentials: the sweep wakes a probe then.
   v_due := array(
     select r.account_id from {{schema}}.unauthorized_account r
-    where r.probe_at <= clock_timestamp() and r.account_id in (select t.account_id from {{schema}}.transfer t where t.id = any (p_ids))
+    where r.probe_at <= clock_timestamp() and r.account_id in (select {{schema}}.gateway_account(t.gateway, t.account_id) from {{schema}}.transfer t where t.id = any (p_ids))
     order by r.account_id for update skip locked);
   with mine as materialized (
-    select t.id, t.account_id, n.job, t.id <= r.probed_id as was_probed, t.reason is not distinct from 'unauthenticated' as has_turn
+    select t.id, r.account_id, n.job, t.id <= r.probed_id as was_probed, t.reason is not distinct from 'unauthenticated' as has_turn
     from unnest(p_ids, p_jobs) as n (id, job)
     join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
-    join {{schema}}.unauthorized_account r on r.account_id = t.account_id
+    join {{schema}}.unauthorized_account r on r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id)
     where t.reason is distinct from 'client_changed'
       and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
   ), probe as materialized (
     select distinct on (m.account_id) m.account_id, m.id from mine m
     where m.account_id = any (v_due) and (m.has_turn or not exists (
       select 1 from {{schema}}.transfer w join {{schema}}.queue_jobs() q on q.job = {{schema}}.job_id(w.id)
-      where w.account_id = m.account_id and w.stage = 'queued' and w.reason = 'unauthenticated' and q.is_waiting))
+      where w.account_id = {{schema}}.account_of(m.account_id) and w.gateway = {{schema}}.gateway_of(m.account_id) and w.stage = 'queued' and w.reason = 'unauthenticated' and q.is_waiting))
     order by m.account_id, not m.has_turn, m.was_probed is true, m.id
   ), probing as (
     -- The probe has a minute; after that, in case its worker died, another may go.

@@ -12,12 +12,12 @@ declare
   v_held_jobs uuid[];
   v_due_at timestamptz[];
 begin
-  select array_agg(distinct t.account_id) into v_accounts from {{schema}}.transfer t
+  select array_agg(distinct {{schema}}.gateway_account(t.gateway, t.account_id)) into v_accounts from {{schema}}.transfer t
   where t.id = any (p_ids) and (
     exists (
       select 1 from {{schema}}.account f
       where f.account_id = t.account_id and (f.rate_per_second is not null or f.concurrency is not null))
-    or exists (select 1 from {{schema}}.account_throttle p where p.account_id = t.account_id and p.rate is not null));
+    or exists (select 1 from {{schema}}.account_throttle p where p.account_id = {{schema}}.gateway_account(t.gateway, t.account_id) and p.rate is not null));
   if v_accounts is null then
     return '{}';
   end if;
@@ -29,7 +29,7 @@ begin
     cross join lateral {{schema}}.available_permits(p.account_id, p_ids) r
     left join lateral (
       select w.id from {{schema}}.transfer w
-      where w.account_id = p.account_id and w.reason = 'account_limited' and w.stage = 'queued' and w.id <> all (p_ids)
+      where w.account_id = {{schema}}.account_of(p.account_id) and w.gateway = {{schema}}.gateway_of(p.account_id) and w.reason = 'account_limited' and w.stage = 'queued' and w.id <> all (p_ids)
       order by w.id limit 1
     ) w on p.waiting
     where p.account_id = any (v_accounts)
@@ -39,7 +39,7 @@ begin
         or t.reason is not distinct from 'account_limited' or t.reason is not distinct from 'unauthenticated' as is_next
     from unnest(p_ids, p_jobs) as n (id, job)
     join {{schema}}.transfer t on t.id = n.id and t.stage in ('queued', 'submitting', 'awaiting_funds')
-    join account a on a.account_id = t.account_id
+    join account a on a.account_id = {{schema}}.gateway_account(t.gateway, t.account_id)
     where n.id <> all (p_without || v_busy)
       and not exists (select 1 from {{schema}}.account f where f.account_id = t.account_id and f.paused)
   ), verdict as materialized (

@@ -8,7 +8,7 @@ returns table (cursor text, patience integer) language sql set lock_timeout = '2
     p_account_id,
     1 + (p_leased + (select count(*) from (
       select 1 from {{schema}}.transfer t
-      where t.account_id = p_account_id and t.stage = 'submitted' and t.next_poll_at <= statement_timestamp() limit 100000
+      where t.account_id = {{schema}}.account_of(p_account_id) and t.gateway = {{schema}}.gateway_of(p_account_id) and t.stage = 'submitted' and t.next_poll_at <= statement_timestamp() limit 100000
     ) d)::integer) / 4,
     clock_timestamp() + p_lease_ms * interval '1 millisecond')
   on conflict (account_id) do update

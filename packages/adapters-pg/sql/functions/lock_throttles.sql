@@ -19,7 +19,8 @@ begin
     where p.account_id = any (p_accounts) order by p.account_id for update skip locked);
   v_busy := array(
     select t.id from {{schema}}.transfer t
-    where t.id = any (p_ids) and t.id <> all (p_without) and t.account_id = any (p_accounts) and t.account_id <> all (v_free));
+    where t.id = any (p_ids) and t.id <> all (p_without) and {{schema}}.gateway_account(t.gateway, t.account_id) = any (p_accounts)
+      and {{schema}}.gateway_account(t.gateway, t.account_id) <> all (v_free));
   perform {{schema}}.queue_defer(array_agg(n.job), array_agg(clock_timestamp() + interval '5 seconds' * (1 + random())))
   from unnest(p_ids, p_jobs) as n (id, job) where n.id = any (v_busy);
   return v_busy;

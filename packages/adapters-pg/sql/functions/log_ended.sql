@@ -14,7 +14,7 @@ begin
           then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end
     from c
     where t.id = c.id and ({{schema}}.ended_unseen(t) or c.remote_id is not null and {{schema}}.ended_in_doubt(t))
-    returning t.id, t.account_id, t.attempt, c.remote_id, c.evidence
+    returning t.id, {{schema}}.gateway_account(t.gateway, t.account_id) as account_id, t.attempt, c.remote_id, c.evidence
   ), decided as (
     update {{schema}}.attempt a set unmatched = false from changed d
     where a.transfer_id = d.id and a.unmatched and a.remote_id is null and d.remote_id is not null

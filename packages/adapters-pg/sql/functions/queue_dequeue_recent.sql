@@ -3,7 +3,7 @@
 -- which each walk through the accounts reads again. The turn stays; it is null when the next walk is due, and when more are ready than the
 -- limit: then accounts have to take turns. Skips locked ones. A walk finds all that is ready: what a host committed late, for instance.
 create or replace function {{schema}}.queue_dequeue_recent(
-  p_limit integer, p_turn text, out ids uuid[], out fetches integer[], out turn text
+  p_limit integer, p_turn text, p_gateways text[] default null, out ids uuid[], out fetches integer[], out turn text
 ) language plpgsql as $$
 declare
   v_now bigint := extract(epoch from clock_timestamp()) * 1000;
@@ -18,7 +18,8 @@ begin
   end if;
   v_recent := array(
     select o.id from {{schema}}.outbox o
-    where o.ready and o.id > (lpad(to_hex(v_now - 3000), 12, '0') || repeat('0', 20))::uuid order by o.id limit p_limit + 1);
+    where o.ready and o.id > (lpad(to_hex(v_now - 3000), 12, '0') || repeat('0', 20))::uuid
+      and (p_gateways is null or {{schema}}.gateway_of(o.account_id) = any (p_gateways)) order by o.id limit p_limit + 1);
   if cardinality(v_recent) > p_limit then
     return;
   end if;

@@ -9,6 +9,7 @@
 -- plan from when the table was small may read the rows of all accounts in the order of their ids.
 create or replace function {{schema}}.queue_dequeue_turns(
   p_account_id text, p_used bigint, p_round bigint, p_rounds bigint, p_exhausted text[], p_limit integer,
+  p_gateways text[] default null,
   out ids uuid[], out fetches integer[], out exhausted text[], out needed bigint, out last_account text, out last_used bigint
 ) language plpgsql as $$
 begin
@@ -23,8 +24,8 @@ begin
       floor(w.weight * (p_round + p_rounds))::bigint - floor(w.weight * p_round)::bigint - n.used as quota
     from next n
     cross join lateral (select coalesce(
-      (select f.weight from {{schema}}.account f where f.account_id = n.account_id and f.weight <> 1), 1) as weight) w
-    where n.account_id is not null
+      (select f.weight from {{schema}}.account f where f.account_id = {{schema}}.account_of(n.account_id) and f.weight <> 1), 1) as weight) w
+    where n.account_id is not null and (p_gateways is null or {{schema}}.gateway_of(n.account_id) = any (p_gateways))
   ), locked as materialized (
     -- One row for an account that has none, so that no stretch of such accounts is endless.
     select t.*, l.id, l.fetches from turns t

@@ -9,7 +9,7 @@ declare
 begin
   for v_at in 1 .. coalesce(cardinality(p_jobs), 0) loop
     insert into {{schema}}.outbox (id, account_id, due_at, ready, fetches)
-    select p_jobs[v_at], t.account_id, d.due_at, d.due_at <= v_now, {{schema}}.queue_unknown_fetches()
+    select p_jobs[v_at], {{schema}}.gateway_account(t.gateway, t.account_id), d.due_at, d.due_at <= v_now, {{schema}}.queue_unknown_fetches()
     from {{schema}}.transfer t
     cross join (select greatest(p_due_at[v_at], v_now + case when p_held[v_at]
       then interval '{{heartbeat_seconds}} seconds' else interval '0' end) as due_at) d

@@ -1,4 +1,5 @@
--- Removes transfers that are ready from the outbox and makes their jobs active. Accounts take turns: in each round an account may have as
+-- Removes transfers to these gateways, or to all, that are ready from the outbox and makes their jobs active. Accounts take turns at each
+-- gateway: in each round an account may have as
 -- many transfers as its weight says, the oldest first; below a weight of one, it has a turn in some rounds only. `p_turn` is where the
 -- last fetch of the worker left off: the round, how many transfers the last account had of its turn, and the account; null for a worker
 -- that begins. Returns the jobs, how often each was fetched before, and the next turn. After a slow fetch that left nothing, that has a
@@ -6,8 +7,9 @@
 --
 -- Where a round has fewer transfers than the limit, the next turns are those of several rounds at once. The number of circles has a bound:
 -- accounts that begin to wait meanwhile would make this go on.
-create or replace function {{schema}}.queue_fetch(p_limit integer, p_turn text, out jobs uuid[], out retry_counts integer[], out turn text)
-language plpgsql as $$
+create or replace function {{schema}}.queue_fetch(
+  p_limit integer, p_turn text, p_gateways text[] default null, out jobs uuid[], out retry_counts integer[], out turn text
+) language plpgsql as $$
 declare
   v_turn text := coalesce(p_turn, {{schema}}.queue_first_turn());
   v_round bigint := split_part(v_turn, ' ', 1)::bigint % 1000000000000;
@@ -29,7 +31,7 @@ declare
   v_began_at timestamptz := clock_timestamp();
 begin
   perform {{schema}}.queue_refill();
-  select r.ids, r.fetches, r.turn into jobs, retry_counts, turn from {{schema}}.queue_dequeue_recent(p_limit, p_turn) r;
+  select r.ids, r.fetches, r.turn into jobs, retry_counts, turn from {{schema}}.queue_dequeue_recent(p_limit, p_turn, p_gateways) r;
   while turn is null and cardinality(jobs) < p_limit loop
     if v_account is null then
       exit when (v_is_whole and v_found = 0 and v_needed is null) or v_circles = 8;
@@ -49,7 +51,7 @@ begin
         continue;
       end if;
     end if;
-    v_next := {{schema}}.queue_dequeue_turns(v_account, v_used, v_round, v_rounds, v_exhausted, p_limit - cardinality(jobs));
+    v_next := {{schema}}.queue_dequeue_turns(v_account, v_used, v_round, v_rounds, v_exhausted, p_limit - cardinality(jobs), p_gateways);
     v_found := v_found + coalesce(cardinality(v_next.ids), 0);
     v_needed := least(v_needed, v_next.needed);
     v_exhausted := v_exhausted || v_next.exhausted;
@@ -60,7 +62,7 @@ begin
   end loop;
   -- Only a full fetch ends a turn before it is used up.
   if v_used > 0 then
-    v_weight := coalesce((select f.weight from {{schema}}.account f where f.account_id = v_account), 1);
+    v_weight := coalesce((select f.weight from {{schema}}.account f where f.account_id = {{schema}}.account_of(v_account)), 1);
     v_used := case when floor(v_weight * (v_round + 1)) - floor(v_weight * v_round) > v_used then v_used else 0 end;
   end if;
   turn := coalesce(turn, v_round || ' ' || v_used || ' ' || coalesce(v_account, '')

@@ -10,7 +10,7 @@ begin
     where j.name = '{{queue}}' and j.state < 'active' and not j.blocked limit 1000 for update skip locked
   loop
     insert into {{schema}}.outbox (id, account_id, due_at, ready, fetches)
-    select v_job.id, t.account_id, statement_timestamp(), true, v_job.retry_count + 1 from {{schema}}.transfer t
+    select v_job.id, {{schema}}.gateway_account(t.gateway, t.account_id), statement_timestamp(), true, v_job.retry_count + 1 from {{schema}}.transfer t
     where t.id = {{schema}}.transfer_of_job(v_job.id) and t.stage in ('queued', 'submitting', 'awaiting_funds')
     on conflict do nothing;
     delete from {{queue_table}} j where j.name = '{{queue}}' and j.id = v_job.id;

@@ -4,7 +4,7 @@ create or replace function {{schema}}.record_client(p_id text, p_attempt integer
 declare
   v_account_id text;
 begin
-  select t.account_id into v_account_id from {{schema}}.transfer t
+  select {{schema}}.gateway_account(t.gateway, t.account_id) into v_account_id from {{schema}}.transfer t
   where t.id = p_id and t.attempt = p_attempt and t.stage = 'submitting' and (t.client is null or t.unknown_since is null)
   for no key update skip locked;
   if not found then

@@ -9,12 +9,12 @@ begin
 
   perform 1 from {{schema}}.counterparty c
   where (c.account_id, c.fingerprint) in (
-    select t.account_id, t.request #>> '{destination,address,fingerprint}'
+    select {{schema}}.gateway_account(t.gateway, t.account_id), t.request #>> '{destination,address,fingerprint}'
     from jsonb_to_recordset(p_settlements) as s (id text, address_id text, forget boolean)
     join {{schema}}.transfer t on t.id = s.id where s.address_id is not null or s.forget
   ) order by c.account_id, c.fingerprint for update;
   with found as materialized (
-    select t.id, t.account_id, t.request #>> '{destination,address,fingerprint}' as fingerprint, s.address_id, s.forget,
+    select t.id, {{schema}}.gateway_account(t.gateway, t.account_id) as account_id, t.request #>> '{destination,address,fingerprint}' as fingerprint, s.address_id, s.forget,
       t.request #>> '{destination,addressId}' as sent_to
     from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, address_id text, forget boolean)
     join {{schema}}.transfer t on t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'

@@ -9,18 +9,18 @@ begin
   v_free := array(
     select r.account_id from {{schema}}.unauthorized_account r
     where r.account_id in (
-      select t.account_id from jsonb_to_recordset(p_settlements) as s (id text) join {{schema}}.transfer t on t.id = s.id)
+      select {{schema}}.gateway_account(t.gateway, t.account_id) from jsonb_to_recordset(p_settlements) as s (id text) join {{schema}}.transfer t on t.id = s.id)
     order by r.account_id for update skip locked);
   perform {{schema}}.record_refusals(p_settlements);
   with verdict as materialized (
-    select distinct on (t.account_id) t.account_id, s.id, s.credentials, s.refusals,
+    select distinct on (1) {{schema}}.gateway_account(t.gateway, t.account_id) as account_id, s.id, s.credentials, s.refusals,
       clock_timestamp() + coalesce(s.retry_ms, 0) * interval '1 millisecond' as probe_at
     from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, credentials text, refusals integer, retry_ms bigint)
     join {{schema}}.transfer t on t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
-    where t.account_id = any (v_free) or not exists (
-      select 1 from {{schema}}.unauthorized_account r where r.account_id = t.account_id)
+    where {{schema}}.gateway_account(t.gateway, t.account_id) = any (v_free) or not exists (
+      select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
     -- An answer that says nothing of the credentials, such as that of a transfer that was not sent, counts behind those that do.
-    order by t.account_id, s.refusals desc, s.credentials is distinct from 'refused', s.credentials is null, s.id
+    order by 1, s.refusals desc, s.credentials is distinct from 'refused', s.credentials is null, s.id
   ), refused as (
     -- Where one transfer was refused alone before, another one probes at once.
     insert into {{schema}}.unauthorized_account as r (account_id, probed_id, probe_at)

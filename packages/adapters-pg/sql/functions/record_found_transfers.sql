@@ -8,7 +8,7 @@ begin
   from jsonb_to_recordset(p_found) as n (remote_id text, automated boolean, created_at timestamptz, transfer jsonb)
   join {{schema}}.watched_account w on w.account_id = p_account_id and w.since <= n.created_at
   where not exists (
-    select 1 from {{schema}}.transfer t where t.remote_id = n.remote_id and t.account_id = p_account_id
+    select 1 from {{schema}}.transfer t where t.remote_id = n.remote_id and t.account_id = {{schema}}.account_of(p_account_id) and t.gateway = {{schema}}.gateway_of(p_account_id)
   )
   order by n.remote_id
   -- A transfer that could not be adopted as it was may be complete this time, and money may have come back since.

@@ -3,7 +3,7 @@
 create or replace function {{schema}}.record_refusals(p_settlements jsonb) returns void language plpgsql as $$
 begin
   with answered as materialized (
-    select t.id, t.account_id, s.credentials, s.own_refusals
+    select t.id, {{schema}}.gateway_account(t.gateway, t.account_id) as account_id, s.credentials, s.own_refusals
     from jsonb_to_recordset(p_settlements) as s (id text, attempt integer, credentials text, own_refusals integer)
     join {{schema}}.transfer t on t.id = s.id and t.attempt = s.attempt and t.stage = 'submitting'
   ), refused as (

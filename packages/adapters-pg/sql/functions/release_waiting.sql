@@ -14,7 +14,7 @@ declare
 begin
   for v_account in
     select p.account_id, f.concurrency is not null as bounded from {{schema}}.account_throttle p
-    left join {{schema}}.account f on f.account_id = p.account_id
+    left join {{schema}}.account f on f.account_id = {{schema}}.account_of(p.account_id)
     where p.waiting and f.paused is not true and p.account_id > p_after
     order by p.account_id limit p_accounts for update of p skip locked
   loop
@@ -27,13 +27,13 @@ begin
       -- One that a host has locked cannot be sent now, nor one that has lost its job: those behind it do not wait for it.
       select array_agg(w.id) into v_ids from (
         select t.id from {{schema}}.transfer t
-        where t.account_id = v_account.account_id and t.reason = 'account_limited' and t.stage = 'queued'
+        where t.account_id = {{schema}}.account_of(v_account.account_id) and t.gateway = {{schema}}.gateway_of(v_account.account_id) and t.reason = 'account_limited' and t.stage = 'queued'
           and exists (select from {{schema}}.queue_jobs() q where q.job = {{schema}}.job_id(t.id) and q.is_waiting)
         order by t.id limit v_permits for no key update skip locked
       ) w;
       if v_ids is null and not exists (
         select from {{schema}}.transfer t
-        where t.account_id = v_account.account_id and t.reason = 'account_limited' and t.stage = 'queued'
+        where t.account_id = {{schema}}.account_of(v_account.account_id) and t.gateway = {{schema}}.gateway_of(v_account.account_id) and t.reason = 'account_limited' and t.stage = 'queued'
       ) then
         update {{schema}}.account_throttle p set waiting = false where p.account_id = v_account.account_id;
         waits := false;

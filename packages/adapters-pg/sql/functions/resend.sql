@@ -12,7 +12,7 @@ begin
     update {{schema}}.transfer t
     set stage = 'queued', reason = 'outcome_unknown', unknown_since = least({{schema}}.first_request_at(t), c.since), released_at = clock_timestamp(),
         -- To another client the key is new.
-        client = coalesce(t.client, (select k.client from {{schema}}.account_client k where k.account_id = t.account_id)),
+        client = coalesce(t.client, (select k.client from {{schema}}.account_client k where k.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))),
         submission_key = case when t.attempt = 0
           then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end,
         attempt = t.attempt + 1, updated_at = clock_timestamp()

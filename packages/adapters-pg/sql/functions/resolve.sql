@@ -14,7 +14,7 @@ declare
 begin
   -- Locks in the order of ids, as all code does.
   perform 1 from {{schema}}.transfer t where t.id in (p_id, p_instead_of) order by t.id for no key update;
-  select t.account_id, t.attempt, t.unknown_since is not null into v_account_id, v_attempt, v_is_unknown from {{schema}}.transfer t
+  select {{schema}}.gateway_account(t.gateway, t.account_id), t.attempt, t.unknown_since is not null into v_account_id, v_attempt, v_is_unknown from {{schema}}.transfer t
   where t.id = p_id and t.stage = 'blocked' and t.status = 'pending' and t.remote_id is null for no key update;
   if not found then
     return {{schema}}.resolve_ended(p_id, p_remote_id, concat_ws(' ', v_said, 'Reason: ' || p_reason), p_actor);
@@ -41,7 +41,7 @@ begin
     if found then
       return v_other;
     end if;
-    select t.id into v_other from {{schema}}.transfer t where t.remote_id = p_remote_id and t.account_id = v_account_id;
+    select t.id into v_other from {{schema}}.transfer t where t.remote_id = p_remote_id and t.account_id = {{schema}}.account_of(v_account_id) and t.gateway = {{schema}}.gateway_of(v_account_id);
     if found and (v_other is distinct from p_instead_of or exists (
       select 1 from {{schema}}.logged_attempts_of(v_other) a
       where a.step is null and a.outcome = 'accepted' and a.remote_id = p_remote_id)) then
@@ -61,7 +61,7 @@ begin
   end;
   if not v_done then
     -- A worker wrote that id in between.
-    select t.id into v_other from {{schema}}.transfer t where t.remote_id = p_remote_id and t.account_id = v_account_id;
+    select t.id into v_other from {{schema}}.transfer t where t.remote_id = p_remote_id and t.account_id = {{schema}}.account_of(v_account_id) and t.gateway = {{schema}}.gateway_of(v_account_id);
     return coalesce(v_other, 'not_blocked');
   end if;
   return null;

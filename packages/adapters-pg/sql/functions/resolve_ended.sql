@@ -6,7 +6,7 @@ declare
   v_account_id text;
   v_other text;
 begin
-  select t.account_id into v_account_id from {{schema}}.transfer t
+  select {{schema}}.gateway_account(t.gateway, t.account_id) into v_account_id from {{schema}}.transfer t
   where t.id = p_id and {{schema}}.ended_in_doubt(t) for no key update;
   if not found then
     return 'not_blocked';
@@ -15,7 +15,7 @@ begin
     select o.id into v_other from (
       -- An adopted one keeps the id: it stands for what was paid.
       select t.id from {{schema}}.transfer t
-      where t.remote_id = p_remote_id and t.account_id = v_account_id and t.idempotency_key not like 'adopted %'
+      where t.remote_id = p_remote_id and t.account_id = {{schema}}.account_of(v_account_id) and t.gateway = {{schema}}.gateway_of(v_account_id) and t.idempotency_key not like 'adopted %'
       union all
       select t.id from {{schema}}.logged_owners(v_account_id, p_remote_id) t where t.id <> p_id) o limit 1;
     if found then

@@ -4,7 +4,7 @@ returns table (at timestamptz, what text, detail text) language sql stable as $$
     select * from {{schema}}.logged_attempts_of(p_transfer_id)
   )
   select l.at, l.what, l.detail from (
-    select a.claimed_at as at, 1 as rank, concat_ws(' ', 'attempt', a.attempt, a.step) as what, 'claimed by ' || a.worker as detail from attempts a
+    select a.claimed_at as at, 1 as rank, concat_ws(' ', 'attempt', a.attempt, a.step) as what, 'claimed by ' || a.worker || coalesce(' for the gateway ' || a.gateway, '') as detail from attempts a
     union all
     select a.answered_at, 2, concat_ws(' ', 'attempt', a.attempt, a.step, a.outcome),
       concat_ws(', ', 'HTTP ' || a.http_status, 'request ' || a.request_id, a.detail)

@@ -2,20 +2,23 @@ create or replace view {{schema}}.stuck_transfers as
 with waiting as (
   -- Of one that is deferred, whether its last attempt left this side at all: the detail says so when it did not.
   select t.*, coalesce(j.is_waiting or j.is_active, false) as has_job, j.is_waiting, j.due_at, starts_with(a.detail, 'not sent') as unsent,
-    ': ' || regexp_replace(a.detail, '^not sent: ', '') as said
+    ': ' || regexp_replace(a.detail, '^not sent: ', '') as said,
+    t.gateway <> 'default' and not exists (select 1 from {{schema}}.attended_gateway g
+      where g.name = t.gateway and g.attended_at > now() - interval '2 minutes') as is_unattended
   from {{schema}}.transfer t
   left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id)
   left join {{schema}}.attempt a on (t.reason = 'rate_limited' or t.reason = any ({{schema}}.obstacles())) and a.transfer_id = t.id and a.attempt = t.attempt
   where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
     and (t.reason is not null or t.unknown_since is not null or t.updated_at < now() - interval '1 minute')
 ), judged as (
-  select w.id, w.account_id, w.stage, w.reason, w.attempt, w.due_at,
+  select w.id, w.account_id, w.gateway, w.stage, w.reason, w.attempt, w.due_at,
     coalesce(w.unknown_since, case when w.reason = any ({{schema}}.obstacles()) then {{schema}}.obstructed_since(w.id) end, w.updated_at) as since,
     case
       when w.stage = 'submitting' then 'the answer to an attempt that its worker holds, or lost when it died'
       when not w.has_job then 'a job: it has none, and a running engine gives it one'
       when w.stage = 'awaiting_funds' then 'funds: the service refused it for lack of balance'
       when w.reason = 'account_paused' then 'its account, which is paused or stopped'
+      when w.reason = 'gateway_held' then 'its gateway ' || w.gateway || ', which is stopped'
       when w.reason = 'account_limited' then 'a permit under the limits of its account or the rate that the engine lowered'
       when w.reason = 'outcome_unknown' then 'certainty: a request left and no answer came; the same key goes out again'
       when w.reason = 'client_changed' then 'the client that sent it: the outcome is unknown, and the account sends as another client now'
@@ -28,6 +31,7 @@ with waiting as (
       when w.reason = 'rate_limited' and w.unsent then 'the gateway, which sent nothing' || w.said
       when w.reason = 'rate_limited' then 'the service, which asked for a pause'
       when w.due_at > now() then 'its next attempt'
+      when w.is_unattended then 'its gateway ' || w.gateway || ', which no worker has'
       else 'a worker: it is due and no worker has claimed it'
     end as waits_for,
     case
@@ -35,6 +39,8 @@ with waiting as (
       when not w.has_job then 'Start a worker; its sweep repairs this. Or release it.'
       when w.stage = 'awaiting_funds' then 'Fund the source and call accounts.fundsArrived, or release it, or cancel it.'
       when w.reason = 'account_paused' then 'Resume the account, or end its stop ("outlay start-sending --account").'
+      when w.reason = 'gateway_held'
+        then 'End the stop of the gateway ("outlay start-sending --gateway").'
       when w.reason = 'account_limited' then 'Nothing; or raise the limits of the account (accounts.configure).'
       when w.reason = 'outcome_unknown' then 'Check that the service answers; nothing else is needed for 24 hours.'
       when w.reason = 'client_changed' then 'Give the gateway the credentials of the client that sent it, until its outcome is known; or ask the service.'
@@ -51,6 +57,7 @@ with waiting as (
         then 'Fix what "outlay prove" shows of its last attempt; the same key goes out again without a command.'
       when w.reason = 'rate_limited' then 'Nothing: the same key goes out again after the pause.'
       when w.due_at > now() then 'Nothing.'
+      when w.is_unattended then 'Start workers of an engine that has this gateway; nothing sends it elsewhere.'
       else 'Start workers, or more of them.'
     end as remedy
   from waiting w
@@ -59,7 +66,7 @@ with waiting as (
 )
 select j.id, j.account_id, j.stage, j.reason, j.waits_for, j.remedy, j.since, now() - j.since as waiting, j.attempt as attempts,
   case when j.stage <> 'submitting' and (j.reason is null or j.due_at < now() + interval '1 year') then j.due_at end
-    as next_attempt_at
+    as next_attempt_at, j.gateway
 from judged j
 union all
 select t.id, t.account_id, t.stage, t.reason,
@@ -85,16 +92,16 @@ select t.id, t.account_id, t.stage, t.reason,
     when 'remote_id_taken' then 'See "outlay prove" for the other one, and ask the service which is meant. If it is this one, "outlay transfers resolve" with --remote-id and --instead-of.'
     else 'Release it, or cancel it.'
   end,
-  coalesce(t.unknown_since, t.updated_at), now() - coalesce(t.unknown_since, t.updated_at), t.attempt, null
+  coalesce(t.unknown_since, t.updated_at), now() - coalesce(t.unknown_since, t.updated_at), t.attempt, null, t.gateway
 from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
 union all
 select t.id, t.account_id, t.stage, t.reason, 'a poll of its status, which is overdue', 'Start workers, or see why the service does not answer.',
-  t.next_poll_at, now() - t.next_poll_at, t.attempt, null
+  t.next_poll_at, now() - t.next_poll_at, t.attempt, null, t.gateway
 from {{schema}}.transfer t where t.stage = 'submitted' and t.next_poll_at < now() - interval '1 minute'
 union all
 select t.id, t.account_id, t.stage, t.reason, 'a person: the service does not know it any more',
   'Find out what was paid. Restore what the service has lost, and nothing else is needed; or release it to send the same key again.',
-  t.unknown_since, now() - t.unknown_since, t.attempt, null
+  t.unknown_since, now() - t.unknown_since, t.attempt, null, t.gateway
 from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
 union all
 select t.id, t.account_id, t.stage, 'return_' || r.problem,
@@ -107,7 +114,7 @@ select t.id, t.account_id, t.stage, 'return_' || r.problem,
       else 'and with what came back before that is more than the transfer'
     end,
   'Find out what came back; no handler has got it. Say it with "outlay transfers resolve-return". Once the service shows it otherwise, the next report of the transfer replaces this one.',
-  r.seen_at, now() - r.seen_at, t.attempt, null
+  r.seen_at, now() - r.seen_at, t.attempt, null, t.gateway
 from {{schema}}.transfer_return r
 -- One by one: a join may read all transfers.
 cross join lateral (select t.* from {{schema}}.transfer t where t.id = r.transfer_id offset 0) t where r.problem is not null and r.resolved_at is null;

@@ -16,6 +16,7 @@ const texts = {
   unwatch: `delete from {{schema}}.watched_account w where w.account_id = $1 returning w.account_id`,
   lease_watched: `with due as (
       select w.account_id from {{schema}}.watched_account w where w.next_poll_at <= statement_timestamp() and w.account_id <> all ($3::text[])
+        and {{schema}}.gateway_of(w.account_id) = any ($4::text[])
       order by w.next_poll_at limit $1 for no key update skip locked
     )
     update {{schema}}.watched_account w set next_poll_at = clock_timestamp() + $2 * interval '1 millisecond'
@@ -30,7 +31,7 @@ const texts = {
       next_poll_at = clock_timestamp() + $4 * interval '1 millisecond'
     ${freeWatchText}`,
   waiting: `select exists (
-      select 1 from {{schema}}.transfer t where t.account_id = $1 and t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'
+      select 1 from {{schema}}.transfer t where t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and t.reason = 'insufficient_balance' and t.stage = 'awaiting_funds'
     ) as waiting`,
 } as const
 
@@ -62,9 +63,14 @@ export function createWatchedAccountStore<Tx>(driver: Driver<Tx>, tokens: Readon
     async unwatch(tx: Tx, accountId: string): Promise<boolean> {
       return (await driver.execute(tx, sql.unwatch, [accountId])).length > 0
     },
-    /** Leases due accounts, except those of `except`, for `leaseMs` milliseconds. */
-    async lease(limit: number, leaseMs: number, except: readonly string[]): Promise<readonly WatchedAccount[]> {
-      return (await driver.query(sql.lease_watched, [limit, leaseMs, except])).map(readWatched)
+    /** Leases due accounts at these gateways, except those of `except`, for `leaseMs` milliseconds. */
+    async lease(
+      limit: number,
+      leaseMs: number,
+      except: readonly string[],
+      gateways: readonly string[],
+    ): Promise<readonly WatchedAccount[]> {
+      return (await driver.query(sql.lease_watched, [limit, leaseMs, except, gateways])).map(readWatched)
     },
     /** Records where a reading goes on; it is due at once. */
     async keep({ accountId, cursor, readingFrom, idle }: WatchedAccount): Promise<void> {

@@ -45,7 +45,7 @@ export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
       const free = tasks.free()
       isMore = free === 0
       if (isMore) return pauseMs
-      const due = await watched.lease(free, readingLeaseMs, tasks.excluded())
+      const due = await watched.lease(free, readingLeaseMs, tasks.excluded(), options.handlers.gateways)
       for (const account of due) {
         if (tasks.mayBegin(account.accountId)) {
           tasks.begin(account.accountId, () => watchAccount(options, account, abort.signal))

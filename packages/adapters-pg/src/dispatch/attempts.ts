@@ -1,5 +1,12 @@
 import { Id } from '@outlay/core'
-import { type Claim, Column, rowDecoder, type Settlement, type WorkHandlers } from '@outlay/core/adapter'
+import {
+  type Claim,
+  Column,
+  defaultGateway,
+  rowDecoder,
+  type Settlement,
+  type WorkHandlers,
+} from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
@@ -8,11 +15,11 @@ import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { readClaim } from '../transfers/transfer-row.ts'
 
 const texts = {
-  fetch: 'select * from {{schema}}.fetch_and_claim($1, $2, $3, $4)',
+  fetch: 'select * from {{schema}}.fetch_for_gateways($1, $2, $3, $4, $5::text[])',
   touch: 'select {{schema}}.queue_extend($1::uuid[], $2::integer[])',
   // A statement of its own: it has to see what was touched.
   heartbeats: 'select id, age_ms from {{schema}}.queue_heartbeats($1::uuid[], $2::integer[])',
-  claim: 'select * from {{schema}}.claim_fetched($1::text[], $2::uuid[], $3::integer[], $4, $5)',
+  claim: 'select * from {{schema}}.claim_for_gateways($1::text[], $2::uuid[], $3::integer[], $4, $5, $6::text[])',
   settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb, $2)',
   unsubmitted: `select t.id from {{schema}}.transfer t
     where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'
@@ -30,6 +37,9 @@ const texts = {
     select {{schema}}.queue_ensure(array_agg(f.job), array_agg(f.not_before), null) as count from free f`,
   make_due_ready_jobs: 'select {{schema}}.queue_make_due_ready() as count',
 } as const
+
+/** The gateways of handlers that name none. */
+const onlyDefault = [defaultGateway]
 
 /** Most waiting transfers that one statement makes ready. */
 const dueAtOnce = 1_000
@@ -56,7 +66,7 @@ export interface FetchedJob {
 }
 
 /** What a claim is made with: the members of the same names of the handlers. */
-type ClaimOptions = Pick<Partial<WorkHandlers<unknown>>, 'traced' | 'client'>
+type ClaimOptions = Pick<Partial<WorkHandlers<unknown>>, 'traced' | 'client' | 'gateways'>
 /** What became of an outcome: it is written, a newer attempt has its transfer, another transaction has it locked, or there is none. */
 export type SettleResult = 'settled' | 'stale' | 'locked' | 'gone'
 
@@ -90,12 +100,12 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     async fetch(
       limit: number,
       worker: string,
-      { traced = false, client }: ClaimOptions = {},
+      { traced = false, client, gateways = onlyDefault }: ClaimOptions = {},
       onSent?: () => void,
     ): Promise<readonly FetchedJob[]> {
       const claimedBy = nameClaim(worker)
       const statement = traced ? sql.traced_fetch : sql.fetch
-      const rows = await driver.query(statement, [limit, claimedBy, client ?? null, turn], onSent)
+      const rows = await driver.query(statement, [limit, claimedBy, client ?? null, turn, gateways], onSent)
       turn = rows[0] === undefined ? turn : readTurn(rows[0]).turn
       return rows.map((row) => {
         const { job, retryCount, id } = readJob(row)
@@ -120,12 +130,12 @@ export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     async claim(
       jobs: readonly FetchedJob[],
       worker: string,
-      { traced = false, client }: ClaimOptions = {},
+      { traced = false, client, gateways = onlyDefault }: ClaimOptions = {},
     ): Promise<readonly Claim[]> {
       const statement = traced ? sql.traced_claim : sql.claim
       const ids = jobs.map((job) => job.id)
       const claimedBy = nameClaim(worker)
-      const values = [ids.map(Id.fromUuid), ids, jobs.map((job) => job.retryCount), claimedBy, client ?? null]
+      const values = [ids.map(Id.fromUuid), ids, jobs.map((job) => job.retryCount), claimedBy, client ?? null, gateways]
       return (await driver.query(statement, values)).map((row) => ({ ...readClaim(row), claimedBy }))
     },
     /** Makes waiting transfers ready whose time has come; returns true when there may be more of them. */

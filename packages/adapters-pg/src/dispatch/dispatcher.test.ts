@@ -16,7 +16,7 @@ function startOnEmptyQueue() {
       },
       settle: async () => [],
     },
-    handlers: {},
+    handlers: { gateways: ['default'] },
     guard: { mayClaim: () => true },
     logger: silent,
     concurrency: 10,

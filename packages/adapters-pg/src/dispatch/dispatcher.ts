@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Id, type Logger } from '@outlay/core'
-import type { Claim, WorkHandlers } from '@outlay/core/adapter'
+import { atGateway, type Claim, type WorkHandlers } from '@outlay/core/adapter'
 import type { Throttler } from '../limits/throttler.ts'
 import type { Guard } from '../operations/guard.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
@@ -89,40 +89,40 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
 
   const submit = async (claim: Claim, job: FetchedJob, sentAt: number) => {
     held.add(job, sentAt)
-    const leave = slots.begin(claim.accountId)
+    const account = atGateway(claim)
+    const leave = slots.begin(account, claim.gateway)
     await guard.ready()
-    const mayBegin = () => guard.mayBegin(claim.accountId) && held.isOurs(job)
+    const mayBegin = () => guard.mayBegin(claim) && held.isOurs(job)
     const settlement = await handlers.submit(claim, abort.signal, mayBegin, late.record).catch(undecided(logger, claim))
-    if (settlement !== undefined) await throttler.record(claim.accountId, settlement)
+    if (settlement !== undefined) await throttler.record(account, settlement)
     leave()
-    wakeWhenWorthwhile()
+    wakeWhenWorthwhile(slots.room(claim.gateway))
     if (settlement !== undefined) await settler.add(settlement)
     held.delete(job)
-    throttler.releasePermit(claim.accountId)
+    throttler.releasePermit(account)
     wakeWhenWorthwhile()
     // Its counterparty is registered, so the transfer itself is due.
     if (settlement?.addressId !== undefined) fetching.wake()
     if (held.size() === 0) idle?.()
   }
-  const wakeWhenWorthwhile = () => {
-    if (freeSlots() === worthFetching || slots.busy() === 0) fetching.wake()
+  const wakeWhenWorthwhile = (room?: number) => {
+    if ([freeSlots(), room].includes(worthFetching) || slots.busy() === 0) fetching.wake()
   }
 
   const fetching = startLoop({
     name: 'dispatch',
     logger,
     async turn() {
-      const free = freeSlots()
+      const asked = chooseFetch(handlers, slots, freeSlots(), worthFetching)
       if (!guard.mayClaim()) return Math.min(options.pollIntervalMs, heldPauseMs)
-      if (free < worthFetching) return options.pollIntervalMs
-      const batchSize = Math.min(free, maxFetch)
+      if (asked === undefined) return options.pollIntervalMs
       let sentAt = performance.now()
-      const jobs = await attempts.fetch(batchSize, options.worker, handlers, () => {
+      const jobs = await attempts.fetch(asked.batchSize, options.worker, asked.handlers, () => {
         sentAt = performance.now()
       })
       if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs
       await begin(options, jobs, (claim, job) => void submit(claim, job, sentAt))
-      return jobs.length < batchSize ? refillMs : 0
+      return jobs.length < asked.batchSize ? refillMs : 0
     },
   })
 
@@ -146,11 +146,12 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
 
 /** Makes the slots; throttles an account whose submissions hang. */
 function startSlots<Tx>(
-  { concurrency, slowAfterMs, throttler, logger }: DispatcherOptions<Tx>,
+  { concurrency, slowAfterMs, handlers, throttler, logger }: DispatcherOptions<Tx>,
   onFree: () => void,
 ): Slots {
   return createSlots({
     concurrency,
+    gateways: handlers.gateways.length,
     slowAfterMs,
     onFree,
     onHang(accountId) {
@@ -159,6 +160,16 @@ function startSlots<Tx>(
       void throttler.slowDown(accountId, hangPauseMs)
     },
   })
+}
+
+/**
+ * Chooses what to fetch: nothing while little may begin. It passes over transfers to a gateway that hangs, and asks for no more than
+ * the share of another allows.
+ */
+function chooseFetch<Tx>(handlers: WorkHandlers<Tx>, { room }: Slots, free: number, worthFetching: number) {
+  const gateways = handlers.gateways.filter((gateway) => room(gateway) >= worthFetching)
+  if (free < worthFetching || gateways.length === 0) return undefined
+  return { handlers: { ...handlers, gateways }, batchSize: Math.min(free, maxFetch, ...gateways.map(room)) }
 }
 
 /** Outcomes that wait for a host's transaction: they must not keep the others from being sent. */

@@ -42,7 +42,7 @@ describe('a request of a worker whose job another one has got', async () => {
     }
     const late = fetchingUntil(driver, () => claims > 0)
     const query: typeof driver.query = async (statement, values) => {
-      if (!/\.claim(_fetched)?\(/.test(statement.text)) return late.query(statement, values)
+      if (!/\.claim(_for_gateways)?\(/.test(statement.text)) return late.query(statement, values)
       await pool.query('select * from outlay.settle($1, 2)', [JSON.stringify([answer])])
       const rows = await driver.query(statement, values)
       claims += 1

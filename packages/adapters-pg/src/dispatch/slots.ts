@@ -1,11 +1,13 @@
 /** Slots for submissions under way. A submission that hangs gives its slot up after a time. */
 export interface Slots {
-  /** Occupies a slot; returns the function that frees it. */
-  begin(accountId: string): () => void
+  /** Occupies a slot for an account at one gateway; returns the function that frees it. */
+  begin(accountId: string, gateway: string): () => void
   /** Submissions that occupy a slot. */
   busy(): number
   /** How many more may begin while so many jobs are held, including those whose answers are not written yet. */
   free(held: number): number
+  /** How many more may begin at a gateway, as far as its share goes; infinite without slow ones there, and for the only gateway. */
+  room(gateway: string): number
   /** Submissions under way that no longer occupy a slot. */
   slow(): number
 }
@@ -13,6 +15,8 @@ export interface Slots {
 /** What slots are made with. */
 export interface SlotsOptions {
   readonly concurrency: number
+  /** How many gateways the worker has. */
+  readonly gateways: number
   /** A submission that takes longer is slow, and no longer occupies a slot, in milliseconds. */
   readonly slowAfterMs: number
   /** Called when a submission that is still under way gives its slot up. */
@@ -27,49 +31,71 @@ const maxHeldPerSlot = 3
 /** The same with slow ones: the most that hangs. */
 const maxHeldWithSlow = 4
 
+/** Submissions under way for each slot at a gateway that has slow ones, where it is not the only one. */
+const maxAtSlowGateway = 2
+
 /**
  * Makes the slots. One account may have as many slow submissions as there are slots: where all take that long, nothing is slower
- * than without this rule. It may have a tenth as many once all accounts together have as many slow ones as there are slots, and one
- * when they have twice as many.
+ * than without this rule. It may have a tenth as many once all accounts of its gateway together have as many slow ones as there are
+ * slots, and one when they have twice as many.
+ *
+ * A worker may hold so many that the share of one gateway is left when all others use theirs up.
  */
-export function createSlots({ concurrency, slowAfterMs, onFree, onHang }: SlotsOptions): Slots {
-  const slow = new Map<string, number>()
-  let busy = 0
-  let allSlow = 0
-  const addSlow = (accountId: string, change: 1 | -1): number => {
-    const count = (slow.get(accountId) ?? 0) + change
-    allSlow += change
-    if (count === 0) slow.delete(accountId)
-    else slow.set(accountId, count)
-    return count
-  }
-  const allowed = () => {
-    if (allSlow < concurrency) return concurrency
-    return allSlow < 2 * concurrency ? Math.ceil(concurrency / 10) : 1
+export function createSlots({ concurrency, gateways, slowAfterMs, onFree, onHang }: SlotsOptions): Slots {
+  const slowOf = createCounts()
+  const slowAt = createCounts()
+  const busyAt = createCounts()
+  const maxHeld = Math.max(maxHeldWithSlow, maxAtSlowGateway * gateways) * concurrency
+  const allowedAt = (gateway: string) => {
+    const slow = slowAt.get(gateway)
+    if (slow < concurrency) return concurrency
+    return slow < 2 * concurrency ? Math.ceil(concurrency / 10) : 1
   }
   return {
-    busy: () => busy,
-    slow: () => allSlow,
+    busy: busyAt.total,
+    slow: slowAt.total,
     free: (held) =>
-      Math.min(
-        concurrency - busy,
-        maxHeldPerSlot * concurrency - (held - allSlow),
-        maxHeldWithSlow * concurrency - held,
-      ),
-    begin(accountId) {
-      busy += 1
+      Math.min(concurrency - busyAt.total(), maxHeldPerSlot * concurrency - (held - slowAt.total()), maxHeld - held),
+    room(gateway) {
+      const slow = slowAt.get(gateway)
+      if (gateways === 1 || slow === 0) return Number.POSITIVE_INFINITY
+      return maxAtSlowGateway * concurrency - slow - busyAt.get(gateway)
+    },
+    begin(accountId, gateway) {
+      busyAt.add(gateway, 1)
       let isSlow = false
       const timer = setTimeout(() => {
         isSlow = true
-        busy -= 1
-        if (addSlow(accountId, 1) >= allowed()) onHang(accountId)
+        busyAt.add(gateway, -1)
+        slowAt.add(gateway, 1)
+        if (slowOf.add(accountId, 1) >= allowedAt(gateway)) onHang(accountId)
         onFree()
       }, slowAfterMs)
       return () => {
         clearTimeout(timer)
-        if (isSlow) addSlow(accountId, -1)
-        else busy -= 1
+        if (!isSlow) return void busyAt.add(gateway, -1)
+        slowAt.add(gateway, -1)
+        slowOf.add(accountId, -1)
       }
+    },
+  }
+}
+
+/** Makes counts by name, and their total. */
+function createCounts() {
+  const counts = new Map<string, number>()
+  let total = 0
+  const get = (name: string) => counts.get(name) ?? 0
+  return {
+    get,
+    total: () => total,
+    /** Returns the new count. */
+    add(name: string, change: 1 | -1): number {
+      const count = get(name) + change
+      total += change
+      if (count === 0) counts.delete(name)
+      else counts.set(name, count)
+      return count
     },
   }
 }

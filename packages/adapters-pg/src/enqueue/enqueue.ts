@@ -8,9 +8,9 @@ import { readOne, readTransfer, transferColumns } from '../transfers/transfer-ro
 import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
 
 const texts = {
-  enqueue_one: 'select {{schema}}.enqueue_one($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10) as written',
-  enqueue_many: `select written, at, stored_position from {{schema}}.enqueue_many(
-    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10)`,
+  enqueue_one: 'select {{schema}}.enqueue_one_to($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11) as written',
+  enqueue_many: `select written, at, stored_position from {{schema}}.enqueue_many_to(
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[])`,
   stored_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   stored_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
     join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
@@ -95,6 +95,7 @@ async function enqueueOne<Tx>(
     transfer.notBefore,
     transfer.expiresAt,
     transfer.environment ?? null,
+    transfer.gateway,
   ]
   const [row = {}] =
     traceparent === undefined
@@ -126,8 +127,8 @@ function prepareMany<Tx>(
     notify,
     transfers.map((transfer) => transfer.notBefore ?? ''),
     transfers.map((transfer) => transfer.expiresAt ?? ''),
-    // One engine has one gateway.
-    transfers[0]?.environment ?? null,
+    transfers.map((transfer) => transfer.environment ?? ''),
+    transfers.map((transfer) => transfer.gateway),
   ]
   return async () => {
     const rows =

@@ -6,6 +6,8 @@ import type { DatabaseNames } from '../schema/database-names.ts'
 /** What an account has that is not settled. Times are ISO 8601, UTC. */
 export interface AccountBacklog {
   readonly accountId: string
+  /** The gateway of these transfers; an account with several has one entry for each. */
+  readonly gateway: string
   readonly paused: boolean
   readonly queued: number
   readonly submitting: number
@@ -65,9 +67,9 @@ const texts = {
   accounts: `select v.account_id, v.paused, v.queued, v.submitting, v.awaiting_funds, v.blocked, v.submitted,
       {{schema}}.iso(v.oldest_unsubmitted_at) as oldest_unsubmitted_at, {{schema}}.iso(v.oldest_submitted_at) as oldest_submitted_at,
       {{schema}}.iso(v.funds_arrived_at) as funds_arrived_at,
-      v.rate_per_second, v.concurrency, v.weight, v.lowered_rate, {{schema}}.iso(v.throttled_until) as throttled_until
+      v.rate_per_second, v.concurrency, v.weight, v.lowered_rate, {{schema}}.iso(v.throttled_until) as throttled_until, v.gateway
     from {{schema}}.account_backlog v where not $1 or v.paused
-    order by v.oldest_unsubmitted_at nulls last, v.account_id limit $2`,
+    order by v.oldest_unsubmitted_at nulls last, v.account_id, v.gateway limit $2`,
   subscriptions: `select v.name, v.types, v.undelivered, v.failing, v.dead_letters, {{schema}}.iso(v.oldest_at) as oldest_at,
       round(extract(epoch from v.lag) * 1000)::float8 as lag_ms, v.last_error,
       round(extract(epoch from clock_timestamp() - coalesce(v.attended_at, v.created_at)) * 1000)::float8 as unattended_ms
@@ -112,6 +114,7 @@ export function createBacklogReads<Tx>(driver: Driver<Tx>, { tokens }: DatabaseN
 
 const readAccount: (row: Row) => AccountBacklog = rowDecoder('account backlog', {
   accountId: Column.text,
+  gateway: Column.text,
   paused: Column.boolean,
   queued: Column.integer,
   submitting: Column.integer,

@@ -12,7 +12,7 @@ describe('delays', async () => {
     expect(await backend.delays()).toEqual({ unsubmittedMs: 0, subscriptions: [] })
     await pool.query(`insert into outlay.subscription (name, types) values ('books', '{transfer.enqueued}')`)
     const { accountId, ...request } = samplePayout('acme') as StoredRequest & { readonly accountId: string }
-    const base = { accountId, fingerprint: 'f', request, expiresAt: null }
+    const base = { accountId, gateway: 'default', fingerprint: 'f', request, expiresAt: null }
     const id = () => Id.generate(backend.runtime.clock, backend.runtime.random)
     await commit((tx) =>
       backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'later', notBefore: '2999-01-01T00:00:00Z' }]),

@@ -3,6 +3,7 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { type Row, type Statement, statements } from '../database/statement.ts'
+import { createGatewayStore, type UnattendedGateway } from '../dispatch/gateways.ts'
 import { jobTableText } from '../queue/queue.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './account-backlog.ts'
@@ -124,6 +125,8 @@ export interface HealthFacts {
   readonly sending: SendingState
   /** Transfers that do not get through to the service, by account and client; at most 100 of each reason. */
   readonly obstructed: readonly ObstructedAccount[]
+  /** Gateways of unsettled transfers that no running worker has. */
+  readonly unattendedGateways: readonly UnattendedGateway[]
   /** Accounts whose credentials the service refuses, the longest first; at most 100. */
   readonly refusedAccounts: readonly RefusedAccount[]
   readonly pausedAccounts: readonly AccountBacklog[]
@@ -192,7 +195,7 @@ const texts = {
       select g.reason, ${group}, (array_agg(distinct g.account_id))[1:5] as accounts from (
         select t.id, t.account_id, t.reason, greatest(t.created_at, t.not_before) as at from {{schema}}.transfer t
         where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting') and t.unknown_since is null
-          and t.reason not in ('account_paused', 'unauthenticated', 'insufficient_balance')
+          and t.reason not in ('account_paused', 'unauthenticated', 'insufficient_balance', 'gateway_held')
           and t.reason <> all ({{schema}}.obstacles())
       ) g group by g.reason
     ) p order by p.reason`,
@@ -298,6 +301,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
     },
     sending: readSending(await one('health_sending')).state,
     obstructed: await readObstructed(driver, databaseNames),
+    unattendedGateways: await createGatewayStore(driver, databaseNames.tokens).unattended(),
     refusedAccounts: (await rows('health_credentials')).map(readRefused),
     pausedAccounts: await accounts({ paused: true }),
     subscriptions: await subscriptions(),

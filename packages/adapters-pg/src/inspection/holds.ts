@@ -3,7 +3,10 @@ import type { Driver } from '../database/driver.ts'
 import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 
-/** Accounts whose transfers are not sent, apart from stops; at most 100 of each kind. */
+/**
+ * Accounts whose transfers are not sent, apart from stops; at most 100 of each kind. An account at a gateway other than `default` has the
+ * gateway's name and a space before its id, but not where it is paused.
+ */
 export interface HoldFacts {
   readonly paused: readonly string[]
   /** The service refuses their credentials. */
@@ -17,9 +20,9 @@ const texts = {
       array(select a.account_id from {{schema}}.account a
         where a.paused and ($1::text is null or a.account_id = $1) order by a.account_id limit 100) as paused,
       array(select r.account_id from {{schema}}.unauthorized_account r
-        where $1::text is null or r.account_id = $1 order by r.account_id limit 100) as refused,
+        where $1::text is null or {{schema}}.account_of(r.account_id) = $1 order by r.account_id limit 100) as refused,
       array(select p.account_id from {{schema}}.account_throttle p
-        where p.throttled_until > statement_timestamp() and ($1::text is null or p.account_id = $1) order by p.account_id limit 100) as throttled`,
+        where p.throttled_until > statement_timestamp() and ($1::text is null or {{schema}}.account_of(p.account_id) = $1) order by p.account_id limit 100) as throttled`,
 } as const
 
 /** Makes the read of what holds accounts back. */

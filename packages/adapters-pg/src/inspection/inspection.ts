@@ -1,5 +1,6 @@
 import { checkNames } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { createGatewayStore } from '../dispatch/gateways.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createBacklogReads } from './account-backlog.ts'
 import { createEventTail, type EventTail, type EventTailOptions } from './event-tail.ts'
@@ -46,6 +47,8 @@ export function inspect<Tx>(options: InspectionOptions<Tx>) {
     schema: (): Promise<SchemaState> => readSchemaState(driver, names),
     /** Objects of the schema that are not as this release makes them; needs a schema that this release has migrated. */
     differences: (): Promise<readonly SchemaDifference[]> => readSchemaDifferences(driver, names),
+    /** Names of the gateways that workers have or had. */
+    gateways: (): Promise<readonly string[]> => createGatewayStore(driver, names.tokens).known(),
     /** The health of the database; needs a schema that is current. */
     health: (): Promise<HealthFacts> => readHealth(driver, names),
     /** Streams events as they are committed. */

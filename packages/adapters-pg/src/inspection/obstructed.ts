@@ -4,10 +4,11 @@ import type { Driver } from '../database/driver.ts'
 import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 
-/** Transfers of an account that do not get through to the service, by the client that sends them. */
+/** Transfers of an account that do not get through to the service, by gateway and by the client that sends them. */
 export interface ObstructedAccount {
   readonly reason: Obstacle
   readonly accountId: string
+  readonly gateway: string
   /** The client by `Gateway.identify`, which for HTTP contains the address; null where the gateway does not distinguish clients. */
   readonly client: string | null
   readonly count: number
@@ -22,18 +23,18 @@ export interface ObstructedAccount {
 }
 
 const texts = {
-  health_obstructed: `select g.reason, g.account_id, nullif(g.client, '') as client, g.count, g.sample, g.groups,
+  health_obstructed: `select g.reason, g.account_id, g.gateway, nullif(g.client, '') as client, g.count, g.sample, g.groups,
       coalesce(round(extract(epoch from clock_timestamp() - {{schema}}.obstructed_since(g.sample)) * 1000), 0)::float8 as since_ms, (
         select a.detail from {{schema}}.attempt a where a.transfer_id = g.sample and a.answered_at is not null
         order by a.attempt desc limit 1) as last_detail
     from (
-      select t.reason, t.account_id, t.client, count(*)::integer as count, min(t.id) as sample,
+      select t.reason, t.account_id, t.gateway, t.client, count(*)::integer as count, min(t.id) as sample,
         (count(*) over (partition by t.reason))::integer as groups,
         row_number() over (partition by t.reason order by min(t.id)) as place
       from {{schema}}.transfer t
       where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting')
         and t.reason = any ({{schema}}.obstacles())
-      group by t.reason, t.account_id, t.client
+      group by t.reason, t.account_id, t.gateway, t.client
     ) g where g.place <= 100 order by g.reason, g.place`,
 } as const
 
@@ -48,6 +49,7 @@ export async function readObstructed<Tx>(
 const readRow: (row: Row) => ObstructedAccount = rowDecoder('obstructed account', {
   reason: Column.word<Obstacle>(),
   accountId: Column.text,
+  gateway: Column.text,
   client: Column.nullable(Column.text),
   count: Column.integer,
   sample: Column.text,

@@ -36,7 +36,7 @@ describe('the objects of a schema', async () => {
       create function outlay.host_trigger() returns trigger language plpgsql as 'begin return new; end';
       create trigger host_trigger before insert on outlay.transfer for each row execute function outlay.host_trigger();
       comment on column outlay.transfer.stage is 'of the host';
-      alter index outlay.transfer_remote_id set (fillfactor = 70)`)
+      alter index outlay.transfer_gateway_remote_id set (fillfactor = 70)`)
     expect(await inspect({ driver }).differences()).toEqual([])
   })
 })

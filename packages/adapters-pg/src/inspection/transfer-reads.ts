@@ -6,10 +6,12 @@ import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { readOne, transferColumns } from '../transfers/transfer-row.ts'
 import { type ReturnRecord, readReturn, returnsText } from './return-records.ts'
+import { readStuck, type StuckTransfer, stuckText } from './stuck-transfers.ts'
 
 /** Which transfers to list. Members that are absent do not narrow the list. */
 export interface TransferFilter {
   readonly accountId?: string | undefined
+  readonly gateway?: string | undefined
   readonly stage?: Stage | undefined
   readonly status?: TransferStatus | undefined
   readonly reason?: string | undefined
@@ -46,6 +48,7 @@ export interface TransferSummary {
   readonly submissionKey: string | null
   /** The client of its last request; null when none has left, or when the gateway does not distinguish clients. */
   readonly client: string | null
+  readonly gateway: string
   readonly stage: Stage
   readonly status: TransferStatus
   readonly reason: string | null
@@ -73,23 +76,6 @@ export interface TransferSummary {
   readonly updatedAt: string
 }
 
-/** One transfer that waits for something other than its turn. */
-export interface StuckTransfer {
-  readonly id: string
-  readonly accountId: string
-  readonly stage: Stage
-  readonly reason: string | null
-  /** What it waits for, in words. */
-  readonly waitsFor: string
-  /** What a person can do about it. */
-  readonly remedy: string
-  /** ISO 8601, UTC. */
-  readonly since: string
-  readonly waitingMs: number
-  readonly attempts: number
-  readonly nextAttemptAt: string | null
-}
-
 /** One attempt, as the log has it. */
 export interface AttemptRecord {
   readonly attempt: number
@@ -103,6 +89,8 @@ export interface AttemptRecord {
   readonly requestId: string | null
   /** The transfer's id at the service, in an answer that accepted it. */
   readonly remoteId: string | null
+  /** The gateway that it went to; null where none was to leave, and for those of earlier releases. */
+  readonly gateway: string | null
   /** Given for an attempt that registered the counterparty under its own key; it could move no money. */
   readonly step?: 'registration' | undefined
 }
@@ -151,7 +139,7 @@ export interface TransferEvidence {
   readonly otherSubscriptions: readonly { readonly name: string; readonly types: readonly string[] }[]
   /** When its events and attempts went to the archive; null while they are live. */
   readonly archivedAt: string | null
-  /** Transfers of the account that have the same id at the service. */
+  /** Transfers of the account that have the same id at the same gateway. */
   readonly sameRemoteId: readonly string[]
   /** Transfers of the account with the same request and another key, enqueued within a day; at most 20. */
   readonly sameRequest: readonly string[]
@@ -161,7 +149,7 @@ const iso = (column: string) => `{{schema}}.iso(${column})`
 const ms = (interval: string) => `round(extract(epoch from ${interval}) * 1000)::float8`
 
 const summaryColumns = `v.id, v.account_id, v.idempotency_key, v.stage, v.status, v.reason, v.amount, v.currency, v.source, v.destination,
-  v.failure_code, v.failure_detail, v.remote_id, v.attempts, ${ms('v.age')} as age_ms, ${iso('v.unknown_since')} as unknown_since,
+  v.gateway, v.failure_code, v.failure_detail, v.remote_id, v.attempts, ${ms('v.age')} as age_ms, ${iso('v.unknown_since')} as unknown_since,
   ${iso('v.next_attempt_at')} as next_attempt_at, ${iso('v.next_poll_at')} as next_poll_at, v.job_state,
   ${iso('v.not_before')} as not_before, ${iso('v.expires_at')} as expires_at, ${iso('v.created_at')} as created_at,
   ${iso('v.updated_at')} as updated_at,
@@ -172,7 +160,7 @@ const texts = {
   evidence_transfer: `select ${transferColumns}, ${iso('t.unknown_since')} as unknown_since, t.event_sequence
     from {{schema}}.transfer t where t.id = $1`,
   evidence_attempts: `select a.attempt, a.worker, ${iso('a.claimed_at')} as claimed_at, ${iso('a.answered_at')} as answered_at, a.outcome,
-    a.detail, a.http_status, a.request_id, a.remote_id, a.step from {{schema}}.logged_attempts_of($1) a order by a.attempt`,
+    a.detail, a.http_status, a.request_id, a.remote_id, a.step, a.gateway from {{schema}}.logged_attempts_of($1) a order by a.attempt`,
   evidence_events: `select e.sequence, e.type, e.stage, e.status, e.reason, e.remote_id, e.attempt, ${iso('e.occurred_at')} as occurred_at,
       e.returned from {{schema}}.events_of($1) e order by e.sequence`,
   evidence_returns: returnsText,
@@ -185,12 +173,10 @@ const texts = {
     where not exists (select 1 from {{schema}}.events_of($1) e where s.types @> array[e.type]) order by s.name`,
   evidence_archive: `select ${iso('a.archived_at')} as archived_at from {{schema}}.transfer t
     join {{schema}}.archive a on a.page = t.archive_page where t.id = $1`,
-  evidence_remote: `select t.id from {{schema}}.transfer t where t.remote_id = $1 and t.account_id = $2 order by t.id`,
+  evidence_remote: `select t.id from {{schema}}.transfer t where t.remote_id = $1 and t.account_id = $2 and t.gateway = $3 order by t.id`,
   evidence_request: `select t.id from {{schema}}.transfer t
     where t.id > $1 and t.id < $2 and t.account_id = $3 and t.fingerprint = $4 and t.id <> $5 order by t.id limit 20`,
-  stuck: `select v.id, v.account_id, v.stage, v.reason, v.waits_for, v.remedy, ${iso('v.since')} as since, ${ms('v.waiting')} as waiting_ms,
-    v.attempts, ${iso('v.next_attempt_at')} as next_attempt_at from {{schema}}.stuck_transfers v
-    where ($1::text is null or v.account_id = $1) and ($2::text is null or v.id = $2) order by v.since limit $3`,
+  stuck: stuckText,
 } as const
 
 /** Longest that two enqueues of one request are apart to be shown as alike, in milliseconds. */
@@ -250,7 +236,7 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
   const [row] = rows
   const [summary] = await read('evidence_summary', id)
   if (transfer === undefined || row === undefined || summary === undefined) return undefined
-  const { accountId, remoteId, fingerprint } = transfer
+  const { accountId, gateway, remoteId, fingerprint } = transfer
   const enqueuedAt = Date.parse(transfer.createdAt)
   const from = lowestId(enqueuedAt - alikeMs)
   const to = lowestId(enqueuedAt + alikeMs)
@@ -266,7 +252,9 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
     otherSubscriptions: (await read('evidence_others', id)).map(readOther),
     archivedAt: readFirst(readArchive, await read('evidence_archive', id))?.archivedAt ?? null,
     sameRemoteId:
-      remoteId === null ? [] : readIds(await read('evidence_remote', remoteId, accountId)).filter((one) => one !== id),
+      remoteId === null
+        ? []
+        : readIds(await read('evidence_remote', remoteId, accountId, gateway)).filter((one) => one !== id),
     sameRequest: readIds(await read('evidence_request', from, to, accountId, fingerprint, id)),
   }
 }
@@ -277,6 +265,7 @@ const lowestId = (atMs: number): string => Id.lowest(new Date(Math.max(0, atMs))
 function conditionsOf(filter: TransferFilter): { readonly where: string; readonly values: readonly unknown[] } {
   const wanted = [
     ['v.account_id = $', filter.accountId],
+    ['v.gateway = $', filter.gateway],
     ['v.stage = $', filter.stage],
     ['v.status = $', filter.status],
     ['v.reason = $', filter.reason],
@@ -315,6 +304,7 @@ const readSummary: (row: Row) => TransferSummary = rowDecoder('transfer summary'
   idempotencyKey: Column.text,
   submissionKey: Column.from('sent_key', Column.nullable(Column.text)),
   client: Column.nullable(Column.text),
+  gateway: Column.text,
   stage: Column.word<Stage>(),
   status: Column.word<TransferStatus>(),
   reason: Column.nullable(Column.text),
@@ -337,19 +327,6 @@ const readSummary: (row: Row) => TransferSummary = rowDecoder('transfer summary'
   updatedAt: Column.text,
 })
 
-const readStuck: (row: Row) => StuckTransfer = rowDecoder('stuck transfer', {
-  id: Column.text,
-  accountId: Column.text,
-  stage: Column.word<Stage>(),
-  reason: Column.nullable(Column.text),
-  waitsFor: Column.text,
-  remedy: Column.text,
-  since: Column.text,
-  waitingMs: Column.number,
-  attempts: Column.integer,
-  nextAttemptAt: Column.nullable(Column.text),
-})
-
 const readAttempt: (row: Row) => AttemptRecord = rowDecoder('attempt', {
   attempt: Column.integer,
   worker: Column.text,
@@ -360,6 +337,7 @@ const readAttempt: (row: Row) => AttemptRecord = rowDecoder('attempt', {
   httpStatus: Column.nullable(Column.integer),
   requestId: Column.nullable(Column.text),
   remoteId: Column.nullable(Column.text),
+  gateway: Column.nullable(Column.text),
   step: Column.optional(Column.word<'registration'>()),
 })
 

@@ -10,19 +10,19 @@ const texts = {
   due_probes: `select w.id from (
       select r.account_id, r.probed_id from {{schema}}.unauthorized_account r
       where r.probe_at <= clock_timestamp()
-        and not exists (select 1 from {{schema}}.account f where f.account_id = r.account_id and f.paused)
+        and not exists (select 1 from {{schema}}.account f where f.account_id = {{schema}}.account_of(r.account_id) and f.paused)
       order by r.probe_at
     ) r cross join lateral (
       select n.id from (
         select t.id from {{schema}}.transfer t
-        where t.account_id = r.account_id and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id > coalesce(r.probed_id, '')
+        where t.account_id = {{schema}}.account_of(r.account_id) and t.gateway = {{schema}}.gateway_of(r.account_id) and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id > coalesce(r.probed_id, '')
           and exists (select from {{schema}}.queue_jobs() q where q.job = {{schema}}.job_id(t.id) and q.is_waiting)
         order by t.id limit 1 for no key update skip locked
       ) n
       union all
       select n.id from (
         select t.id from {{schema}}.transfer t
-        where t.account_id = r.account_id and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id <= r.probed_id
+        where t.account_id = {{schema}}.account_of(r.account_id) and t.gateway = {{schema}}.gateway_of(r.account_id) and t.stage = 'queued' and t.reason = 'unauthenticated' and t.id <= r.probed_id
           and exists (select from {{schema}}.queue_jobs() q where q.job = {{schema}}.job_id(t.id) and q.is_waiting)
         order by t.id limit 1 for no key update skip locked
       ) n
@@ -30,7 +30,7 @@ const texts = {
     ) w limit 1000`,
   lock_restored: `select t.id from {{schema}}.transfer t
     where t.stage = 'queued' and t.reason = 'unauthenticated'
-      and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = t.account_id)
+      and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
     order by t.id limit $1 for no key update skip locked`,
   // From one account to the next, since those that wait may have very many.
   any_restored: `with recursive waiting as (
@@ -40,10 +40,10 @@ const texts = {
         where t.reason = 'unauthenticated' and t.account_id > w.account_id order by t.account_id limit 1)
       from waiting w where w.account_id is not null
     )
-    select 1 from waiting w where not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = w.account_id)
-      and exists (
-        select 1 from {{schema}}.transfer t
-        where t.account_id = w.account_id and t.stage = 'queued' and t.reason = 'unauthenticated') limit 1`,
+    select 1 from waiting w where exists (
+      select 1 from {{schema}}.transfer t
+      where t.account_id = w.account_id and t.stage = 'queued' and t.reason = 'unauthenticated'
+        and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))) limit 1`,
   clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
   wake_waiting: `select {{schema}}.queue_wake_unlocked(array_agg({{schema}}.job_id(t.id)), array_agg(t.not_before)) as count
     from {{schema}}.transfer t where t.id = any ($1::text[])`,
@@ -51,8 +51,8 @@ const texts = {
   forget_unused: `with unused as (
       select r.account_id from {{schema}}.unauthorized_account r
       where r.probe_at < clock_timestamp() - interval '7 days' and not exists (
-        select 1 from {{schema}}.transfer t where t.account_id = r.account_id and t.reason = 'unauthenticated')
-        and not exists (select 1 from {{schema}}.account f where f.account_id = r.account_id and f.paused)
+        select 1 from {{schema}}.transfer t where t.account_id = {{schema}}.account_of(r.account_id) and t.gateway = {{schema}}.gateway_of(r.account_id) and t.reason = 'unauthenticated')
+        and not exists (select 1 from {{schema}}.account f where f.account_id = {{schema}}.account_of(r.account_id) and f.paused)
       for update skip locked
     ), ended as (
       select o.transfer_id from {{schema}}.unauthorized_transfer o join {{schema}}.transfer t on t.id = o.transfer_id

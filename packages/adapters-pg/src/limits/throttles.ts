@@ -12,7 +12,7 @@ const texts = {
   account_state: `select coalesce(f.paused, false) as paused, f.rate_per_second, f.concurrency, f.weight, p.rate,
       {{schema}}.iso(case when p.throttled_until > clock_timestamp() then p.throttled_until end) as throttled_until
     from (select $1::text as account_id) a
-    left join {{schema}}.account f on f.account_id = a.account_id
+    left join {{schema}}.account f on f.account_id = {{schema}}.account_of(a.account_id)
     left join {{schema}}.account_throttle p on p.account_id = a.account_id`,
   throttle: `${lowered} from (select $1::text as account_id) a left join {{schema}}.account_throttle p on p.account_id = a.account_id`,
   throttled_accounts: `${lowered} from {{schema}}.account_throttle p where p.rate is not null`,
@@ -20,7 +20,8 @@ const texts = {
   submitted_lately: `with lately as materialized (
       select a.transfer_id from {{schema}}.attempt a where a.claimed_at > now() - interval '1 second'
     )
-    select count(*)::integer as count from lately l join {{schema}}.transfer t on t.id = l.transfer_id where t.account_id = $1`,
+    select count(*)::integer as count from lately l join {{schema}}.transfer t on t.id = l.transfer_id
+    where t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1)`,
   write_throttle: `insert into {{schema}}.account_throttle as p (account_id, rate, throttled_until, changed_at, version)
     values ($1, ($2::jsonb ->> 'rate')::double precision, ($2::jsonb ->> 'throttled_until')::timestamptz, ($2::jsonb ->> 'changed_at')::timestamptz, 1)
     on conflict (account_id) do update
@@ -29,7 +30,7 @@ const texts = {
   delete_unused_throttles: `with unused as (
       select p.account_id from {{schema}}.account_throttle p where p.rate is null and not p.waiting and not exists (
         select 1 from {{schema}}.account f
-        where f.account_id = p.account_id and (f.rate_per_second is not null or f.concurrency is not null))
+        where f.account_id = {{schema}}.account_of(p.account_id) and (f.rate_per_second is not null or f.concurrency is not null))
       for update skip locked
     )
     delete from {{schema}}.account_throttle p using unused u where p.account_id = u.account_id`,

@@ -14,12 +14,14 @@ const knownDatabase = {
 }
 const free: IdentityState = { unfamiliar: null, fence: null, stops: [], knownDatabase, news: null }
 
+const acme = { gateway: 'default', accountId: 'acme' }
+
 describe('the guard', () => {
   const guards: Guard[] = []
   afterEach(() => Promise.all(guards.splice(0).map((guard) => guard.stop())))
   const open = async (checkIdentity: CheckIdentity, environment?: string) => {
     const logger = recordingLogger()
-    const guard = await startGuard({ checkIdentity, deployment: undefined, environment, logger })
+    const guard = await startGuard({ checkIdentity, deployment: undefined, environment, gateways: ['default'], logger })
     guards.push(guard)
     return { guard, logger }
   }
@@ -30,15 +32,15 @@ describe('the guard', () => {
     const { guard } = await open(() =>
       hangs ? new Promise((resolve) => (answer = () => resolve(free))) : Promise.resolve(free),
     )
-    expect([guard.mayClaim(), guard.mayBegin('acme')]).toEqual([true, true])
+    expect([guard.mayClaim(), guard.mayBegin(acme)]).toEqual([true, true])
     expect(guard.ready()).toBeUndefined()
     hangs = true
-    await waitUntil(() => !guard.mayClaim() && !guard.mayBegin('acme'))
+    await waitUntil(() => !guard.mayClaim() && !guard.mayBegin(acme))
     hangs = false
     const ready = guard.ready()
     answer?.()
     await ready
-    await waitUntil(() => guard.mayBegin('acme'))
+    await waitUntil(() => guard.mayBegin(acme))
   })
 
   it('counts a read from when it has a connection, and lets others wait behind it for one', async () => {
@@ -58,7 +60,7 @@ describe('the guard', () => {
     waitsMs = 1_500
     answered = 0
     await waitUntil(() => answered > 0 && most > 1)
-    await waitUntil(() => guard.mayBegin('acme'))
+    await waitUntil(() => guard.mayBegin(acme))
     await waitUntil(() => answered > 10)
     expect(most).toBeLessThanOrEqual(8)
   })
@@ -89,7 +91,7 @@ describe('the guard', () => {
   it('logs once why nothing is sent, and what to do', async () => {
     let state: IdentityState = { ...free, unfamiliar: 'other_server' }
     const { guard, logger } = await open(() => Promise.resolve(state))
-    expect([guard.mayBegin('acme'), guard.isFamiliar()]).toEqual([false, false])
+    expect([guard.mayBegin(acme), guard.isFamiliar()]).toEqual([false, false])
     const logged = () => logger.entries.map(({ message }) => message)
     expect(logged()).toEqual([expect.stringContaining('outlay adopt-database')])
     state = { ...free, fence: { id: 'one', since: 'now', reason: 'restored', actor: null } }
@@ -108,6 +110,6 @@ describe('the guard', () => {
     })
     await expect(open(() => Promise.resolve(mainnet))).rejects.toThrow('belongs to mainnet')
     const { guard } = await open(() => Promise.resolve(mainnet), 'mainnet')
-    expect(guard.mayBegin('acme')).toBe(true)
+    expect(guard.mayBegin(acme)).toBe(true)
   })
 })

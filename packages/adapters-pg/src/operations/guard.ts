@@ -9,8 +9,8 @@ export interface Guard extends Pick<Loop, 'wake' | 'stop'> {
   isFamiliar(): boolean
   /** True when transfers may be claimed. */
   mayClaim(): boolean
-  /** True when a request for the account may begin now. Asked as late as possible. */
-  mayBegin(accountId: string): boolean
+  /** True when a request for the account may begin at the gateway now. Asked as late as possible. */
+  mayBegin(at: { readonly gateway: string; readonly accountId: string }): boolean
   /** Resolves when the last read is recent enough, or when that takes too long. */
   ready(): Promise<void> | undefined
 }
@@ -20,6 +20,8 @@ export interface GuardOptions {
   readonly checkIdentity: CheckIdentity
   readonly deployment: string | undefined
   readonly environment: string | undefined
+  /** Names of the gateways of the worker. */
+  readonly gateways: readonly string[]
   readonly logger: Logger
 }
 
@@ -43,12 +45,12 @@ const maxReads = 8
  * @throws OutlayError `environment_mismatch` when the database belongs to another environment than the gateway.
  */
 export async function startGuard(options: GuardOptions): Promise<Guard> {
-  const { checkIdentity, deployment, environment, logger } = options
+  const { checkIdentity, deployment, environment, gateways, logger } = options
   let known: IdentityState | undefined
   let knownAt = Number.NEGATIVE_INFINITY
   let reported = ''
   let waiting: (() => void)[] = []
-  const stopped = new Set<string>()
+  const stopped = { account: new Set<string>(), gateway: new Set<string>() }
   let isAllStopped = true
 
   const read = async (onSent: () => void) => {
@@ -64,14 +66,11 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
     const isMisplaced = environment !== undefined && knownDatabase !== null && knownDatabase.environment !== environment
     // While another transaction is about to write the first row, this database is not identified.
     isAllStopped =
-      knownDatabase === null ||
-      unfamiliar !== null ||
-      fence !== null ||
-      isMisplaced ||
-      stops.some(({ scope }) => scope !== 'account')
-    stopped.clear()
-    for (const { scope, name } of stops) if (scope === 'account' && name !== null) stopped.add(name)
-    reported = report(known, deployment, reported, logger)
+      knownDatabase === null || unfamiliar !== null || fence !== null || isMisplaced || isWholeStopped(stops, gateways)
+    for (const scope of ['account', 'gateway'] as const) {
+      stopped[scope] = new Set(stops.flatMap((stop) => (stop.scope === scope && stop.name !== null ? [stop.name] : [])))
+    }
+    reported = report(known, { deployment, gateways }, reported, logger)
     const notified = waiting
     waiting = []
     for (const done of notified) done()
@@ -88,7 +87,8 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
     stop: loop.stop,
     isFamiliar: () => known?.unfamiliar === null && known.fence === null && isYoung(),
     mayClaim: () => !isAllStopped && isYoung(),
-    mayBegin: (accountId) => !isAllStopped && isYoung() && !stopped.has(accountId),
+    mayBegin: ({ gateway, accountId }) =>
+      !isAllStopped && isYoung() && !stopped.account.has(accountId) && !stopped.gateway.has(gateway),
     ready() {
       if (isYoung()) return undefined
       loop.wake()
@@ -147,13 +147,23 @@ function checkEnvironment(known: IdentityState | undefined, environment: string 
   )
 }
 
+/** True when everything is stopped, or each of these gateways. */
+function isWholeStopped(stops: IdentityState['stops'], gateways: readonly string[]): boolean {
+  const names = new Set(stops.flatMap(({ scope, name }) => (scope === 'gateway' && name !== null ? [name] : [])))
+  return stops.some(({ scope }) => scope === 'all') || gateways.every((name) => names.has(name))
+}
+
 /** Logs once what keeps everything from being sent, and once when that is over. Returns what it logged. */
-function report(known: IdentityState, deployment: string | undefined, reported: string, logger: Logger): string {
+function report(
+  known: IdentityState,
+  { deployment, gateways }: Pick<GuardOptions, 'deployment' | 'gateways'>,
+  reported: string,
+  logger: Logger,
+): string {
   const { unfamiliar, fence, stops, knownDatabase, news } = known
   if (news === 'failed_over')
     logger.warn({ timeline: knownDatabase?.timeline }, 'A standby has become the primary; sending goes on.')
-  const now =
-    unfamiliar ?? (fence !== null ? 'fenced' : stops.some(({ scope }) => scope !== 'account') ? 'stopped' : '')
+  const now = unfamiliar ?? (fence !== null ? 'fenced' : isWholeStopped(stops, gateways) ? 'stopped' : '')
   if (now === reported) return reported
   if (unfamiliar !== null) {
     const fields = {

@@ -11,7 +11,12 @@ const texts = {
   check_identity: 'select {{schema}}.check_identity($1, $2, $3::timestamptz) as state',
   add_stop: `insert into {{schema}}.stop (scope, name, reason, actor) values ($1, $2, $3, $4)
     on conflict do nothing returning scope`,
-  end_stop: 'delete from {{schema}}.stop s where s.scope = $1 and s.name = $2 returning s.scope',
+  end_stop: `with ended as (
+      delete from {{schema}}.stop s where s.scope = $1 and s.name = $2 returning s.scope, s.name
+    ), started as (
+      insert into {{schema}}.started_gateway (name) select e.name from ended e where e.scope = 'gateway' on conflict do nothing
+    )
+    select e.scope from ended e`,
   adopt_database: 'select {{schema}}.adopt_database($1, $2, $3, $4) as done',
   fence: 'select {{schema}}.fence($1, $2) as done',
   notify: `select pg_notify('{{channel}}', '')::text`,

@@ -70,7 +70,7 @@ describe('after a restore, a payout that the service shows in another way', asyn
     expect(lifted).toBe(false)
     expect(differences.filter(({ kind }) => kind === 'unreadable')).toEqual([
       {
-        ...{ kind: 'unreadable', accountId: 'acme', transferId: null, remoteId: null, open: true },
+        ...{ kind: 'unreadable', accountId: 'acme', gateway: 'default', transferId: null, remoteId: null, open: true },
         evidence: expect.stringContaining('1 '),
       },
     ])

@@ -8,6 +8,9 @@ import { ensureJobsText, wakeJobsText } from '../transfers/jobs.ts'
 import { readTransfer, transferColumns } from '../transfers/transfer-row.ts'
 import { type TransferStore, writeFound } from '../transfers/transfers.ts'
 
+/** True where workers have ever had another gateway. What waits for one that none ever had was never sent. */
+const hasOthers = `exists (select 1 from {{schema}}.attended_gateway g where g.name <> 'default')`
+
 const texts = {
   // From one account to the next by the index of keys: there may be very many transfers of each.
   reconcile_accounts: `with recursive account as (
@@ -16,24 +19,29 @@ const texts = {
       select (select t.account_id from {{schema}}.transfer t where t.account_id > a.account_id order by t.account_id limit 1)
       from account a where a.account_id is not null
     )
-    select a.account_id from account a where a.account_id is not null
+    select a.account_id from account a where a.account_id is not null and (not ${hasOthers} or exists (
+      select 1 from {{schema}}.transfer t where t.account_id = a.account_id and t.gateway = 'default'))
+    union select {{schema}}.gateway_account(t.gateway, t.account_id) from {{schema}}.transfer t where ${hasOthers} and t.gateway <> 'default'
     union select w.account_id from {{schema}}.watched_account w order by 1`,
+  // A restore may have forgotten that workers had the gateway of what waits.
+  reconcile_gateways: `select g.name from {{schema}}.attended_gateway g
+    union select t.gateway from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending' and t.stage <> 'settled' order by 1`,
   // An account may have very many that ended, so the functions are asked about few.
   unconfirmed: `select ${transferColumns},
       (extract(epoch from clock_timestamp() - {{schema}}.first_request_at(t)) * 1000)::float8 as first_request_age_ms,
       coalesce(t.expires_at <= clock_timestamp(), false) as is_expired, t.stage = 'settled' as is_ended
     from {{schema}}.transfer t
-    where t.account_id = $1 and t.remote_id is null
+    where t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and t.remote_id is null
       and (t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked')
         or t.updated_at >= (select h.fenced_since from {{schema}}.known_database h) and {{schema}}.ended_unseen(t)
         or t.id in (select a.transfer_id from {{schema}}.attempt a where a.unmatched) and {{schema}}.ended_in_doubt(t))
     order by t.id`,
   confirmed_since: `select t.id, t.remote_id from {{schema}}.transfer t
-    where t.account_id = $1 and t.remote_id is not null and t.created_at >= $2::timestamptz order by t.id`,
+    where t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and t.remote_id is not null and t.created_at >= $2::timestamptz order by t.id`,
   // The log of a row may have the id of an adopted one, and says whose it is.
   known_remote_ids: `select distinct on (k.remote_id) k.remote_id, k.standing from (
       select t.remote_id, case when t.idempotency_key like 'adopted %' then 'adopted' else 'enqueued' end as standing
-      from {{schema}}.transfer t where t.account_id = $1 and t.remote_id = any ($2::text[])
+      from {{schema}}.transfer t where t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and t.remote_id = any ($2::text[])
       union all
       select r.remote_id, 'logged' from unnest($2::text[]) as r (remote_id) cross join lateral {{schema}}.logged_owners($1, r.remote_id) t
       -- One that waits may yet get it.
@@ -67,6 +75,7 @@ type ReconciliationStore<Tx> = Pick<
   Operations<Tx>,
   | 'recordRestore'
   | 'accounts'
+  | 'gateways'
   | 'unconfirmed'
   | 'confirmedSince'
   | 'known'
@@ -88,6 +97,9 @@ export function createReconciliationStore<Tx>(
     },
     async accounts() {
       return (await driver.query(sql.reconcile_accounts, [])).map((row) => readAccount(row).accountId)
+    },
+    async gateways() {
+      return (await driver.query(sql.reconcile_gateways, [])).map((row) => readGateway(row).name)
     },
     async unconfirmed(accountId) {
       return (await driver.query(sql.unconfirmed, [accountId])).map((row) => ({
@@ -146,6 +158,7 @@ const anotherFence =
   'The fence was lifted or put up again while this was comparing, so it ended there. If outlay doctor still says fenced, reconcile again.'
 
 const readAccount = rowDecoder('account', { accountId: Column.text })
+const readGateway = rowDecoder('gateway', { name: Column.text })
 const readAges = rowDecoder('transfer', {
   firstRequestAgeMs: Column.number,
   isExpired: Column.boolean,

@@ -1,4 +1,4 @@
-import type { PolledTransfer, Readings } from '@outlay/core/adapter'
+import { atGateway, type PolledTransfer, type Readings } from '@outlay/core/adapter'
 import { withLockTimeout } from '../database/lock-timeout.ts'
 import { thrownText } from '../database/thrown-text.ts'
 import type { Throttler } from '../limits/throttler.ts'
@@ -82,9 +82,9 @@ export function startPoller<Tx>(options: PollerOptions<Tx>): Loop & { readonly s
       isMore = tasks.free() === 0
       if (isMore) return pauseMs
       const except = [...tasks.excluded(), ...waiting.keys()]
-      const due = await polls.leaseDue(maxPolls, readingLeaseMs, except, handlers.traced)
+      const due = await polls.leaseDue(maxPolls, readingLeaseMs, except, handlers.gateways, handlers.traced)
       const untilMs = performance.now() + readingLeaseMs / 2
-      for (const [accountId, transfers] of Map.groupBy(due, (transfer) => transfer.accountId)) {
+      for (const [accountId, transfers] of Map.groupBy(due, atGateway)) {
         waiting.set(accountId, { transfers, untilMs })
       }
       beginWaiting()

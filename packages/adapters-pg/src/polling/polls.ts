@@ -10,7 +10,7 @@ import { readPolled } from '../transfers/transfer-row.ts'
  * skipped transfer is polled when its lease ends, or found by the next sweep.
  */
 const texts = {
-  lease_due: 'select * from {{schema}}.lease_due_polls($1, $2, $3::text[])',
+  lease_due: 'select * from {{schema}}.lease_polls_for_gateways($1, $2, $3::text[], $4::text[])',
   // A transfer that was seen is not missing any more.
   reschedule: `with free as (
       select n.* from unnest($1::text[], $2::bigint[], $3::boolean[]) as n (id, ms, seen)
@@ -29,7 +29,7 @@ const texts = {
   listed: `select t.id, t.remote_id, t.request -> 'destination' ->> 'transferType' as transfer_type, t.polls,
       t.next_poll_at <= statement_timestamp() as due
     from {{schema}}.transfer t
-    where t.remote_id = any ($2::text[]) and t.account_id = $1 and t.stage = 'submitted' and t.next_poll_at is not null`,
+    where t.remote_id = any ($2::text[]) and t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and t.stage = 'submitted' and t.next_poll_at is not null`,
   // A transfer that was not due is deferred, never brought forward.
   reschedule_after_page: `with free as (
       select n.* from unnest($1::text[], $2::bigint[], $3::integer[], $4::boolean[]) as n (id, ms, polls, due)
@@ -40,11 +40,11 @@ const texts = {
       polls = greatest(t.polls, f.polls), unknown_since = null, reason = null
     from free f where t.id = f.id`,
   is_due: `select 1 as due from {{schema}}.transfer t
-    where t.account_id = $1 and t.stage = 'submitted' and t.next_poll_at <= statement_timestamp()
+    where t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and t.stage = 'submitted' and t.next_poll_at <= statement_timestamp()
     order by t.next_poll_at limit 1`,
   apply_early_observations: `with free as (
       select s.account_id, s.remote_id, t.id from {{schema}}.early_observation s
-      join {{schema}}.transfer t on t.remote_id = s.remote_id and t.account_id = s.account_id
+      join {{schema}}.transfer t on t.remote_id = s.remote_id and t.account_id = {{schema}}.account_of(s.account_id) and t.gateway = {{schema}}.gateway_of(s.account_id)
       for update of s skip locked for no key update of t skip locked
     ), listed as (
       delete from {{schema}}.early_observation s using free f where s.account_id = f.account_id and s.remote_id = f.remote_id
@@ -97,17 +97,18 @@ export function createPollStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
   const sql = statements(tokens, tracedTexts)
   return {
     /**
-     * Leases due transfers for `leaseMs` milliseconds. Skips accounts whose list a worker is reading, and those of `except`.
-     * `traced` adds the trace contexts.
+     * Leases due transfers for `leaseMs` milliseconds. Skips accounts whose list a worker is reading, those of `except`, and
+     * other gateways. `traced` adds the trace contexts.
      */
     async leaseDue(
       limit: number,
       leaseMs: number,
       except: readonly string[],
+      gateways: readonly string[],
       traced = false,
     ): Promise<readonly PolledTransfer[]> {
       const statement = traced ? sql.lease_due_traced : sql.lease_due
-      return (await driver.query(statement, [limit, leaseMs, except])).map(readPolled)
+      return (await driver.query(statement, [limit, leaseMs, except, gateways])).map(readPolled)
     },
     /** Makes leased transfers due again that were not polled. */
     async giveBack(ids: readonly string[]): Promise<void> {

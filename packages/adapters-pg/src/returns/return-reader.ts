@@ -60,7 +60,7 @@ export function startReturnReader<Tx>(options: ReturnReaderOptions<Tx>): Loop | 
       }
       const free = tasks.free()
       if (free <= 0) return pauseMs
-      for (const account of await returnReadings.lease(free, readingLeaseMs, tasks.excluded())) {
+      for (const account of await returnReadings.lease(free, readingLeaseMs, tasks.excluded(), handlers.gateways)) {
         if (!tasks.mayBegin(account.accountId)) {
           // Given back at once: no other worker could have it for as long as the lease.
           await returnReadings.defer(account.accountId, 0)

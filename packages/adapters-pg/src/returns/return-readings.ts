@@ -20,6 +20,7 @@ const texts = {
   lease_returns: `with due as (
       select r.account_id from {{schema}}.return_reading r
       where r.next_at <= statement_timestamp() and r.account_id <> all ($3::text[])
+        and {{schema}}.gateway_of(r.account_id) = any ($4::text[])
       order by r.next_at limit $1 for no key update skip locked
     )
     update {{schema}}.return_reading r set next_at = clock_timestamp() + $2 * interval '1 millisecond'
@@ -41,14 +42,14 @@ const texts = {
   note_returns_read: `with listed as (
       select w.transfer_id, ${isDue} as due, w.ends_at <= $2::timestamptz as ended from {{schema}}.return_window w
       join {{schema}}.transfer t on t.id = w.transfer_id
-      where t.remote_id = any ($3::text[]) and t.account_id = $1 and ${inReading} for update of w skip locked
+      where t.remote_id = any ($3::text[]) and t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and ${inReading} for update of w skip locked
     ), over as (
       delete from {{schema}}.return_window w using listed l where w.transfer_id = l.transfer_id and l.ended
     ), satisfied as (
       update {{schema}}.return_window w set wanted = false from listed l where w.transfer_id = l.transfer_id and l.due and not l.ended
     )
     select count(*)::integer as count from listed`,
-  unread_returns: `select t.id, t.account_id, t.remote_id, t.status, t.request -> 'destination' ->> 'transferType' as transfer_type, t.polls
+  unread_returns: `select t.id, t.account_id, t.remote_id, t.status, t.request -> 'destination' ->> 'transferType' as transfer_type, t.polls, t.gateway
     from {{schema}}.return_window w cross join lateral (select t.* from {{schema}}.transfer t where t.id = w.transfer_id offset 0) t
     where ${inReading} and ${isDue} order by w.ends_at limit $3`,
   keep_returns: `update {{schema}}.return_reading r set cursor = $2, spent = $3, remaining = $4, patience = $5,
@@ -90,9 +91,14 @@ export function createReturnReadingStore<Tx>(driver: Driver<Tx>, tokens: Readonl
     async findAccounts(): Promise<void> {
       await driver.query(sql.find_return_accounts, [])
     },
-    /** Leases accounts for which a reading may be due, except those of `except`, for `leaseMs` milliseconds. */
-    async lease(limit: number, leaseMs: number, except: readonly string[]): Promise<readonly ReturnReading[]> {
-      return (await driver.query(sql.lease_returns, [limit, leaseMs, except])).map(readReading)
+    /** Leases accounts at these gateways for which a reading may be due, except those of `except`, for `leaseMs` milliseconds. */
+    async lease(
+      limit: number,
+      leaseMs: number,
+      except: readonly string[],
+      gateways: readonly string[],
+    ): Promise<readonly ReturnReading[]> {
+      return (await driver.query(sql.lease_returns, [limit, leaseMs, except, gateways])).map(readReading)
     },
     async load(accountId: string): Promise<ReturnLoad | undefined> {
       return readFirst(readLoad, await driver.query(sql.return_load, [accountId]))

@@ -142,6 +142,46 @@ create index concurrently one_negative on {{schema}}.one (id) where id < 0;
     holding.release()
   })
 
+  it('never leave an id at the service without a unique index, wherever one is interrupted and run again', async () => {
+    const pool = open(await database.another())
+    const client = await pool.connect()
+    const numbered = engineMigrations.filter(({ repeatable }) => !repeatable)
+    const split = numbered.findIndex(({ name }) => name.includes('0012_gateways_remote_ids'))
+    expect(split).toBeGreaterThan(0)
+    await applyMigrations(client, { schema: 'outlay', migrations: numbered.slice(0, split) })
+    const readUnique = async () =>
+      (
+        await pool.query(`select i.indexrelid::regclass::text as name from pg_index i
+          where i.indrelid = 'outlay.transfer'::regclass and i.indisunique and i.indisvalid and i.indnkeyatts > 1
+            and pg_get_indexdef(i.indexrelid) like '%(remote_id, account_id%' order by 1`)
+      ).rows.map(({ name }) => name)
+    const seen: (readonly string[])[] = []
+    let isDone = false
+    // Each run is interrupted one statement later than the one before.
+    for (let runs = 1; !isDone && runs < 100; runs += 1) {
+      let left = runs
+      const session: typeof client.query = (async (...given: [string]) => {
+        if (left === 0) throw new Error('killed')
+        left -= 1
+        const answer = await client.query(...given)
+        seen.push(await readUnique())
+        return answer
+      }) as never
+      isDone = await applyMigrations({ query: session } as never, { schema: 'outlay', migrations: numbered }).then(
+        () => true,
+        (error) => {
+          if (error.message !== 'killed') throw error
+          return false
+        },
+      )
+      await client.query('select pg_advisory_unlock_all()')
+    }
+    expect(isDone).toBe(true)
+    expect(seen.filter((names) => names.length === 0)).toEqual([])
+    expect(await readUnique()).toEqual(['outlay.transfer_gateway_remote_id'])
+    client.release()
+  })
+
   it('leave the functions of a later release alone, and add numbered ones that are missing', async () => {
     const pool = open(await database.another())
     const client = await pool.connect()

@@ -1,5 +1,6 @@
 import type { Logger } from '@outlay/core'
 import type { AttemptStore } from '../dispatch/attempts.ts'
+import type { GatewayStore } from '../dispatch/gateways.ts'
 import type { CredentialStore } from '../limits/credentials.ts'
 import type { Guard } from '../operations/guard.ts'
 import type { PollStore } from '../polling/polls.ts'
@@ -25,6 +26,9 @@ const newsPauseMs = 1_000
 /** Pause between checks for details of counterparties that are no longer needed, in milliseconds. */
 const wipePauseMs = 600_000
 
+/** Pause between two times that a worker says which gateways it has, in milliseconds. */
+const gatewaysPauseMs = 15_000
+
 /** Transfers checked in one statement. */
 const pageSize = 5_000
 
@@ -40,13 +44,15 @@ export interface SweeperOptions<Tx> {
   readonly counterparties: CounterpartyStore<Tx>
   readonly guard: Pick<Guard, 'isFamiliar'>
   readonly logger: Logger
-  readonly handlers: { readonly decideReturnReading?: unknown }
+  readonly gateways: GatewayStore
+  readonly handlers: { readonly decideReturnReading?: unknown; readonly gateways: readonly string[] }
 }
 
 /**
  * Starts the loops that find transfers whose wait is over: they give a job to every unsubmitted transfer that lost its own,
  * make due ones ready, release transfers that missed their funds, release transfers with restored credentials, poll transfers with an early
- * observation, and adopt transfers of others that have no row here. One more wipes details of counterparties after their time.
+ * observation, and adopt transfers of others that have no row here. One more wipes details of counterparties after their time, and one
+ * says which gateways this worker has.
  */
 export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
   const loops = [
@@ -56,6 +62,7 @@ export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
     startCredentials(options),
     ...startFindings(options),
     startWiping(options),
+    startGateways(options),
   ]
   return {
     wake() {
@@ -152,6 +159,28 @@ function startWiping<Tx>({ counterparties, logger }: SweeperOptions<Tx>): Loop {
     async turn() {
       await counterparties.wipeEnded()
       return wipePauseMs
+    },
+  })
+}
+
+/** Says which gateways this worker has, and warns once when it starts of those that none has. */
+function startGateways<Tx>({ gateways, logger, handlers }: SweeperOptions<Tx>): Loop {
+  let isChecked = false
+  return startLoop({
+    name: 'gateways',
+    logger,
+    async turn() {
+      const released = await gateways.attend(handlers.gateways)
+      if (!isChecked) {
+        for (const { gateway, transfers, sample } of await gateways.unattended()) {
+          logger.warn(
+            { gateway, transfers, sample, known: handlers.gateways },
+            'Transfers wait for a gateway that no worker has; nothing sends them elsewhere. Start an engine with it.',
+          )
+        }
+        isChecked = true
+      }
+      return released === 0 ? gatewaysPauseMs : 0
     },
   })
 }

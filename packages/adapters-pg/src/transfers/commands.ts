@@ -18,7 +18,7 @@ const texts = {
   clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
   wake_jobs: wakeJobsText,
   retry_credentials: `update {{schema}}.unauthorized_account r set probe_at = clock_timestamp()
-    where r.account_id = $1 returning r.account_id`,
+    where {{schema}}.account_of(r.account_id) = $1 returning r.account_id`,
   configure_account: 'select {{schema}}.configure_account($1, $2::jsonb, $3)::text',
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const

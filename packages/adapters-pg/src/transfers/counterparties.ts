@@ -1,5 +1,5 @@
 import type { CounterpartyDetails } from '@outlay/core'
-import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
+import { atGateway, Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
@@ -25,8 +25,8 @@ export function createCounterpartyStore<Tx>(driver: Driver<Tx>, tokens: Readonly
   return {
     /** Keeps the details of the counterparties that these transfers give, in the transaction that wrote the transfers. */
     async keep(tx: Tx, transfers: readonly NewTransfer[]): Promise<void> {
-      const kept = transfers.flatMap(({ id, accountId, counterparty }) =>
-        counterparty === undefined ? [] : [{ id, accountId, ...counterparty }],
+      const kept = transfers.flatMap(({ id, accountId, gateway, counterparty }) =>
+        counterparty === undefined ? [] : [{ id, accountId: atGateway({ gateway, accountId }), ...counterparty }],
       )
       await driver.execute(tx, sql.keep_counterparties, [
         kept.map(({ id }) => id),

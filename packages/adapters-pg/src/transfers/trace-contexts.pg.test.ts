@@ -22,7 +22,8 @@ describe('trace contexts', async () => {
   const transfer = (key?: string): NewTransfer => {
     const { accountId, ...request } = samplePayout('acme') as StoredRequest & { readonly accountId: string }
     const id = Id.generate(backend.runtime.clock, backend.runtime.random)
-    return { id, accountId, idempotencyKey: key ?? id, fingerprint: 'f', request, notBefore: null, expiresAt: null }
+    const times = { notBefore: null, expiresAt: null }
+    return { id, accountId, gateway: 'default', idempotencyKey: key ?? id, fingerprint: 'f', request, ...times }
   }
   const enqueue = (transfers: readonly NewTransfer[], trace?: string) =>
     commit((tx) => backend.enqueue(tx, transfers, trace))

@@ -5,7 +5,7 @@ import type { Row } from '../database/statement.ts'
 
 /** What a statement selects of the transfer table `t` for {@link readTransfer}. */
 export const transferColumns = `t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request, t.stage, t.status, t.failure, t.remote_id,
-  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at, t.environment`
+  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at, t.environment, t.gateway`
 
 /** Reads a row of the transfer table as the statements of this package select it. */
 export const readTransfer: (row: Row) => StoredTransfer = rowDecoder('transfer', {
@@ -18,6 +18,7 @@ export const readTransfer: (row: Row) => StoredTransfer = rowDecoder('transfer',
   expiresAt: Column.nullable(Column.text),
   // Events do not select it.
   environment: Column.optional(Column.word<Environment>()),
+  gateway: Column.text,
   stage: Column.word<Stage>(),
   status: Column.word<TransferStatus>(),
   failure: Column.nullable(Column.json<TransferFailure>()),
@@ -47,6 +48,7 @@ export const readClaim: (row: Row) => Omit<Claim, 'claimedBy'> = rowDecoder('cla
   client: Column.nullable(Column.text),
   expiresAt: Column.nullable(Column.text),
   environment: Column.optional(Column.word<Environment>()),
+  gateway: Column.text,
   credentialRefusals: Column.from('refusals', Column.integer),
   ownRefusals: Column.integer,
   // Only traced statements select these two.
@@ -62,6 +64,7 @@ export const readPolled: (row: Row) => PolledTransfer = rowDecoder('polled trans
   status: Column.word<TransferStatus>(),
   transferType: Column.or(Column.text, ''),
   polls: Column.integer,
+  gateway: Column.text,
   // Only traced statements select it.
   traceparent: Column.or(Column.text, undefined),
 })

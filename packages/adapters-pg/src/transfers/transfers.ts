@@ -23,7 +23,7 @@ const remoteText = `select t.id, t.remote_id, t.stage, t.status, t.failure, {{sc
       exists (select 1 from {{schema}}.transfer_return r where r.transfer_id = t.id and r.sequence is null and r.resolved_at is null)
         as has_open_returns
     from {{schema}}.transfer t
-    where t.remote_id = any ($2::text[]) and t.account_id = $1`
+    where t.remote_id = any ($2::text[]) and t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1)`
 
 const texts = {
   get: `select ${transferColumns} from {{schema}}.transfer t where t.id = $1`,
@@ -34,7 +34,7 @@ const texts = {
   lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
     select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type, f.has_open_returns
     from {{schema}}.transfer k left join free f on f.id = k.id
-    where k.remote_id = any ($2::text[]) and k.account_id = $1 order by f.id`,
+    where k.remote_id = any ($2::text[]) and k.account_id = {{schema}}.account_of($1) and k.gateway = {{schema}}.gateway_of($1) order by f.id`,
   // The order keeps two observers from waiting for each other.
   record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
     select $1, u.remote_id from unnest($2::text[]) as u (remote_id) order by 2 on conflict do nothing`,
@@ -201,9 +201,9 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
       const rows = (await driver.execute(tx, lock, [accountId, seen.map((one) => one.remoteId)])).map(readObserved)
       const early = findEarly(rows, seen, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
-      const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules))
+      const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules, accountId))
       const returned = await returns.record(tx, findFree(rows), seen)
-      const changes = decideChanges(rows, seen, rules)
+      const changes = decideChanges(rows, seen, rules, accountId)
       if (changes.length > 0) await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
       await wakeFunded(tx, findComplete(changes))
       return { changed: countIds(changes, returned), found, skipped: findSkipped(rows) }
@@ -249,9 +249,16 @@ function findEarly(
 }
 
 /** Rows for the transfers that none here has the id of yet, one each; the latest observation counts. */
-function findUnknown(rows: readonly ObservedRow[], observations: readonly Observation[], { describe }: ObserveRules) {
+function findUnknown(
+  rows: readonly ObservedRow[],
+  observations: readonly Observation[],
+  { describe }: ObserveRules,
+  account: string,
+) {
   const known = new Set(rows.map((row) => row.remoteId))
-  const unknown = observations.filter((seen) => !known.has(seen.remoteId)).flatMap((seen) => describe(seen) ?? [])
+  const unknown = observations
+    .filter((seen) => !known.has(seen.remoteId))
+    .flatMap((seen) => describe(seen, account) ?? [])
   return [...new Map(unknown.map((found) => [found.remoteId, found])).values()]
 }
 
@@ -329,7 +336,12 @@ const countIds = (changes: readonly { readonly id: string }[], ids: readonly str
 const findComplete = (changes: readonly { readonly id: string; readonly status: TransferStatus }[]) =>
   changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
 
-function decideChanges(rows: readonly ObservedRow[], observations: readonly Observation[], rules: ObserveRules) {
+function decideChanges(
+  rows: readonly ObservedRow[],
+  observations: readonly Observation[],
+  rules: ObserveRules,
+  account: string,
+) {
   const seen = new Map<string, Observation[]>()
   for (const observation of observations) {
     const list = seen.get(observation.remoteId) ?? []
@@ -349,7 +361,7 @@ function decideChanges(rows: readonly ObservedRow[], observations: readonly Obse
     }
     const { reachedAt, ...state } = current
     if (events.length === 0) return []
-    const windowMs = state.status === 'complete' ? rules.returnWindowMs(transferTypes) : undefined
+    const windowMs = state.status === 'complete' ? rules.returnWindowMs(transferTypes, account) : undefined
     return [{ id, ...state, reached_at: reachedAt ?? null, return_window_ms: windowMs, events }]
   })
 }

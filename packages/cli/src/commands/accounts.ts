@@ -1,6 +1,7 @@
 import type { AccountBacklog } from '@outlay/adapters-pg'
 import type { AccountLimitsChange, AccountState } from '@outlay/core'
-import { formatTable, plural } from '../output/table.ts'
+import { showGateway } from '../output/gateway-column.ts'
+import { type Column, formatTable, plural } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
 import { readCircumstances, unlessUnreadable } from './circumstances.ts'
 import { formatHolds, isHeld, readHolds } from './holds.ts'
@@ -19,7 +20,7 @@ export async function listAccounts(
 }
 
 function formatAccounts(accounts: readonly AccountBacklog[]): string {
-  return formatTable(accounts, [
+  const columns: readonly Column<AccountBacklog>[] = [
     ['account', (row) => row.accountId],
     ['paused', (row) => (row.paused ? 'paused' : null)],
     ['queued', (row) => row.queued],
@@ -29,7 +30,8 @@ function formatAccounts(accounts: readonly AccountBacklog[]): string {
     ['submitted', (row) => row.submitted],
     ['oldest unsubmitted', (row) => row.oldestUnsubmittedAt],
     ['limits', (row) => formatLimits(row)],
-  ])
+  ]
+  return formatTable(accounts, showGateway(columns, accounts))
 }
 
 /** The limits of an account as a phrase; null when it has none. */

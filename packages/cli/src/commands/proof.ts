@@ -26,6 +26,7 @@ function formatProof(evidence: TransferEvidence, verdict: Verdict): string {
     formatFields([
       ['transfer', transfer.id],
       ['account', transfer.accountId],
+      ['gateway', transfer.gateway],
       ['key', transfer.idempotencyKey],
       ['sent as', evidence.summary.submissionKey],
       ['client', evidence.summary.client],

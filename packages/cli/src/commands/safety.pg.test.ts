@@ -46,7 +46,7 @@ describe('the commands that stop and allow sending', async () => {
       /The stop of the gateway default since \S+ still holds: "outlay start-sending --gateway default" ends it\./,
     )
     const other = (await run('stop', '--gateway', 'other')).stderr
-    expect(other).toContain('There is one gateway, "default"; got "other". Nothing was changed.')
+    expect(other).toContain('No worker has had a gateway "other"; there is "default". Nothing was changed.')
     expect((await run('stop')).stderr).toContain('--all')
     expect((await run('stop', '--all', '--account', 'acme')).code).not.toBe(0)
   })

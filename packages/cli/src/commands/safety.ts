@@ -1,5 +1,6 @@
-import type { Adoption, OperatorNote, SendingState, StopTarget } from '@outlay/core'
+import { type Adoption, defaultGateway, type OperatorNote, type SendingState, type StopTarget } from '@outlay/core'
 import { printable } from '../output/table.ts'
+import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
 import { readCircumstances, unlessUnreadable } from './circumstances.ts'
 import { formatHolds, isHeld, nameOf, optionOf } from './holds.ts'
@@ -8,7 +9,8 @@ import { formatPlace, readPlace } from './place.ts'
 /** Stops new requests for everything, a gateway or an account, and prints what else keeps its transfers from being sent. */
 export async function stopSending(session: Session, target: StopTarget, note: OperatorNote): Promise<void> {
   const accountId = accountOf(target)
-  const changed = await session.transaction((tx) => session.engine.stops.add(tx, { ...target, ...note }))
+  const { stops } = await engineOf(session, target)
+  const changed = await session.transaction((tx) => stops.add(tx, { ...target, ...note }))
   const own = `outlay start-sending ${optionOf(target)}`
   session.begin(
     changed
@@ -25,13 +27,24 @@ export async function stopSending(session: Session, target: StopTarget, note: Op
 /** Ends a stop, and prints what else keeps its transfers from being sent. */
 export async function startSending(session: Session, target: StopTarget): Promise<void> {
   const accountId = accountOf(target)
-  const changed = await session.transaction((tx) => session.engine.stops.end(tx, target))
+  const { stops } = await engineOf(session, target)
+  const changed = await session.transaction((tx) => stops.end(tx, target))
   const name = printable(nameOf(target))
   session.begin(changed ? `The stop of ${name} is ended.` : `There is no stop of ${name}; nothing changed.`)
   const { known, doubt, holds, place } = await readCircumstances(session, accountId)
   session.write({ ...target, stopped: false, changed, known, holds, place }, () => {
     return formatHolds(holds) + doubt + formatPlace(place, isHeld(holds, accountId))
   })
+}
+
+/** An engine with the gateways that workers have. Throws Misuse for another one: a mistyped stop would stop nothing. */
+async function engineOf(session: Session, target: StopTarget): Promise<Session['engine']> {
+  if (target.scope !== 'gateway' || target.name === defaultGateway) return session.engine
+  const names = new Set([defaultGateway, ...(await session.inspection.gateways())])
+  if (names.has(target.name)) return session.engineOf([...names])
+  const known = [...names].map((name) => `"${name}"`).join(', ')
+  const message = `No worker has had a gateway "${target.name}"; there ${names.size === 1 ? 'is' : 'are'} ${known}. Nothing was changed.`
+  throw new Misuse(message, 'Give one of them, --all, or --account <id>.')
 }
 
 const accountOf = (target: StopTarget): string | undefined => (target.scope === 'account' ? target.name : undefined)

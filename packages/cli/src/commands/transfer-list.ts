@@ -2,6 +2,7 @@ import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
 import { Id } from '@outlay/core'
 import { formatCsv } from '../output/csv.ts'
 import { formatDuration } from '../output/duration.ts'
+import { showGateway } from '../output/gateway-column.ts'
 import { type Column, formatTable, plural, printable } from '../output/table.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
@@ -28,7 +29,10 @@ export async function listTransfers(session: Session, request: ListRequest): Pro
   session.write(transfers, () => {
     if (csv === true) return formatCsv(transfers, csvColumns)
     if (transfers.length === 0) return 'No transfer.'
-    return formatTable(transfers, columns) + (isCut ? `\n\nMore with --before ${transfers.at(-1)?.id}` : '')
+    return (
+      formatTable(transfers, showGateway(columns, transfers)) +
+      (isCut ? `\n\nMore with --before ${transfers.at(-1)?.id}` : '')
+    )
   })
 }
 
@@ -66,14 +70,15 @@ type Stuck = Awaited<ReturnType<Session['inspection']['stuck']>>
 
 /** What a transfer waits for, and what to do, stand below its line in full: a table would cut them off. */
 function formatStuck(stuck: Stuck): string {
-  const [heading = '', ...rows] = formatTable(stuck, [
+  const shown: readonly Column<Stuck[number]>[] = [
     ['id', (row) => row.id],
     ['account', (row) => row.accountId],
     ['stage', (row) => row.stage],
     ['reason', (row) => row.reason],
     ['for', (row) => formatDuration(row.waitingMs)],
     ['since', (row) => row.since],
-  ]).split('\n')
+  ]
+  const [heading = '', ...rows] = formatTable(stuck, showGateway(shown, stuck)).split('\n')
   const below = stuck.map(({ waitsFor, remedy }) => [`  waits for ${printable(waitsFor)}`, `  → ${printable(remedy)}`])
   return [heading, ...rows.flatMap((row, index) => [row, ...(below[index] ?? [])])].join('\n')
 }
@@ -110,4 +115,5 @@ const csvColumns: readonly Column<TransferSummary>[] = [
   ['attempts', (row) => row.attempts],
   ['enqueued_at', (row) => row.createdAt],
   ['updated_at', (row) => row.updatedAt],
+  ['gateway', (row) => row.gateway],
 ]

@@ -8,7 +8,8 @@ import {
   type StoredTransfer,
 } from '@outlay/core'
 import { formatDuration } from '../output/duration.ts'
-import { formatFields, formatTable, plural } from '../output/table.ts'
+import { showGateway } from '../output/gateway-column.ts'
+import { type Column, formatFields, formatTable, plural } from '../output/table.ts'
 import { withGateway } from '../session/gateway-module.ts'
 import type { Session } from '../session/session.ts'
 import { unlessUnreadable } from './circumstances.ts'
@@ -64,6 +65,7 @@ function describe(
   return formatFields([
     ['transfer', summary.id],
     ['account', summary.accountId],
+    ['gateway', summary.gateway],
     ['key', summary.idempotencyKey],
     ['sent as', summary.submissionKey],
     ['client', summary.client],
@@ -89,7 +91,7 @@ function describe(
 
 /** Formats attempts with their answers. */
 export function formatAttempts(attempts: Evidence['attempts']): string {
-  return formatTable(attempts, [
+  const columns: readonly Column<Evidence['attempts'][number]>[] = [
     ['attempt', (row) => row.attempt],
     ['sent', (row) => row.claimedAt],
     ['answered', (row) => row.answeredAt],
@@ -98,7 +100,8 @@ export function formatAttempts(attempts: Evidence['attempts']): string {
     ['request id', (row) => row.requestId],
     ['detail', (row) => row.detail],
     ['worker', (row) => row.worker],
-  ])
+  ]
+  return formatTable(attempts, showGateway(columns, attempts))
 }
 
 /** Formats what came back of a transfer, with what became of each report. */

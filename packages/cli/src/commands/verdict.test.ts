@@ -29,7 +29,7 @@ function evidence(outcomes: readonly (string | null)[], change: Change = {}): Tr
   const { stage, status, remoteId, attempt } = transfer
   const attempts = outcomes.map((outcome, index) => ({
     ...{ attempt: index + 1, worker: 'w', claimedAt: at, answeredAt: outcome === null ? null : at, outcome },
-    ...{ detail: null, httpStatus: null, requestId: null, remoteId: null },
+    ...{ detail: null, httpStatus: null, requestId: null, remoteId: null, gateway: null },
   }))
   return {
     ...{ summary: {} as TransferEvidence['summary'], unknownSince: null, eventSequence: 1, attempts },

@@ -24,6 +24,7 @@ const well: HealthFacts = {
   },
   sending: { unfamiliar: null, fence: null, stops: [], knownDatabase: null },
   obstructed: [],
+  unattendedGateways: [],
   refusedAccounts: [],
   pausedAccounts: [],
   subscriptions: [],
@@ -59,6 +60,7 @@ describe('a diagnosis', () => {
     const one = {
       reason: 'unreachable',
       accountId: 'acme',
+      gateway: 'default',
       client: 'c1 https://pay.example/',
       count: 2,
       sample: 'a',

@@ -4,6 +4,7 @@ import { formatDuration } from '../output/duration.ts'
 import { plural } from '../output/table.ts'
 import { diagnoseDeferredTransfers, diagnoseUnadopted, diagnoseUnread } from './deferred.ts'
 import { type Finding, serious, warning } from './finding.ts'
+import { diagnoseGateways } from './gateways.ts'
 import { diagnoseLate } from './late.ts'
 import { diagnoseObstructed } from './obstructed.ts'
 import { diagnoseSending } from './sending.ts'
@@ -23,6 +24,7 @@ export function diagnose(facts: HealthFacts, connection: ConnectionFacts): reado
     ...diagnoseLate(facts),
     ...diagnoseSending(facts),
     ...diagnoseObstructed(facts),
+    ...diagnoseGateways(facts),
     ...diagnoseServer(facts, connection),
     ...diagnoseWorkers(facts),
     ...diagnoseJobs(facts),

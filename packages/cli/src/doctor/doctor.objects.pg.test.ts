@@ -49,15 +49,15 @@ describe('the doctor, where an object of the schema is not as the release makes 
       'add constraint stop_scope_check CHECK',
     ],
     [
-      'drop index outlay.transfer_remote_id',
+      'drop index outlay.transfer_gateway_remote_id',
       'object_missing',
-      '1 index of the schema "outlay" is not there: transfer_remote_id of transfer.',
-      'UNIQUE INDEX CONCURRENTLY transfer_remote_id ON "outlay".transfer ',
+      '1 index of the schema "outlay" is not there: transfer_gateway_remote_id of transfer.',
+      'UNIQUE INDEX CONCURRENTLY transfer_gateway_remote_id ON "outlay".transfer ',
     ],
     [
-      `drop index outlay.transfer_remote_id; create index transfer_remote_id on ${remoteId}`,
+      `drop index outlay.transfer_gateway_remote_id; create index transfer_gateway_remote_id on ${remoteId}`,
       'object_changed',
-      'transfer_remote_id of transfer',
+      'transfer_gateway_remote_id of transfer',
       'outlay stop --all',
     ],
     [
@@ -67,10 +67,10 @@ describe('the doctor, where an object of the schema is not as the release makes 
       'INDEX CONCURRENTLY',
     ],
     [
-      `update pg_index set indisvalid = false where indexrelid = 'outlay.transfer_remote_id'::regclass`,
+      `update pg_index set indisvalid = false where indexrelid = 'outlay.transfer_gateway_remote_id'::regclass`,
       'object_invalid',
-      'transfer_remote_id of transfer',
-      'drop index "outlay".transfer_remote_id; CREATE',
+      'transfer_gateway_remote_id of transfer',
+      'drop index "outlay".transfer_gateway_remote_id; CREATE',
     ],
     [
       'alter function outlay.settle rename to x_settle',
@@ -129,7 +129,7 @@ describe('the doctor, where an object of the schema is not as the release makes 
   it('finds nothing any more once somebody has done what it says', async () => {
     const { url, findings } =
       await examine(`alter function outlay.settle rename to x_settle; alter view outlay.stuck_transfers rename to x_stuck;
-      alter table outlay.transfer drop constraint transfer_key; drop index outlay.transfer_remote_id`)
+      alter table outlay.transfer drop constraint transfer_key; drop index outlay.transfer_gateway_remote_id`)
     const cures = findings.map(({ cure }) => cure)
     for (const cure of cures) {
       const text = /"(delete .*?\))"/.exec(cure)?.[1] ?? /schema: (.*)$/.exec(cure)?.[1] ?? ''
@@ -143,7 +143,7 @@ describe('the doctor, where an object of the schema is not as the release makes 
   it('says nothing of them where a later release has migrated', async () => {
     const { findings } =
       await examine(`begin; set local outlay.migrating = 'yes'; insert into outlay.migration (name, checksum) values ('0099_later', 'x');
-      drop index outlay.transfer_remote_id; commit`)
+      drop index outlay.transfer_gateway_remote_id; commit`)
     expect(findings).toEqual([])
   })
 })

@@ -1,4 +1,5 @@
 import type { HealthFacts } from '@outlay/adapters-pg'
+import { defaultGateway } from '@outlay/core'
 import { formatDuration } from '../output/duration.ts'
 import { plural } from '../output/table.ts'
 import { type Finding, serious, warning } from './finding.ts'
@@ -40,8 +41,9 @@ export function diagnoseObstructed({ obstructed }: Pick<HealthFacts, 'obstructed
   })
 }
 
-function describe({ accountId, client, count, sinceMs, lastDetail }: Obstructed): string {
+function describe({ accountId, gateway, client, count, sinceMs, lastDetail }: Obstructed): string {
+  const at = gateway === defaultGateway ? '' : ` at ${gateway}`
   const by = client === null ? '' : ` by ${client}`
   const said = lastDetail === null ? '' : `, ${lastDetail.replace(/^not sent: /, '').slice(0, 200)}`
-  return `${plural(count, 'transfer')} of ${accountId}${by} for ${formatDuration(sinceMs)}${said}`
+  return `${plural(count, 'transfer')} of ${accountId}${at}${by} for ${formatDuration(sinceMs)}${said}`
 }

@@ -23,17 +23,15 @@ export const withNote = (command: Command): Command =>
 const withTarget = (command: Command): Command =>
   command
     .option('--all', 'everything')
-    .option('--gateway <name>', 'one gateway; there is one, "default"')
+    .option('--gateway <name>', 'one gateway by its name; the only one of an engine is "default"')
     .option('--account <id>', 'one account')
 
 function readTarget({ all, gateway, account }: TargetOptions): StopTarget {
   if ([all, gateway, account].filter((one) => one !== undefined).length !== 1) {
     throw new Misuse('The target to stop or start is missing.', 'Give one of --all, --gateway <name>, --account <id>.')
   }
-  // A stop of any gateway stops all, so a name that is mistyped must not become a row.
-  if (gateway !== undefined && gateway !== 'default') {
-    const message = `There is one gateway, "default"; got "${gateway}". Nothing was changed.`
-    throw new Misuse(message, 'Give --gateway default, which is everything, or --account <id>.')
+  if (gateway !== undefined && !/^\S{1,63}$/.test(gateway)) {
+    throw new Misuse(`"${gateway}" is no name of a gateway.`, 'Give the name under which the engine has it, or --all.')
   }
   if (account !== undefined) return { scope: 'account', name: account }
   return gateway === undefined ? { scope: 'all' } : { scope: 'gateway', name: gateway }

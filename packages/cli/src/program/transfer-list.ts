@@ -6,6 +6,7 @@ import type { Perform } from './perform.ts'
 
 interface ListOptions {
   readonly account?: string
+  readonly gateway?: string
   readonly key?: string
   readonly stage?: Stage
   readonly status?: TransferStatus
@@ -27,6 +28,7 @@ export function addTransferList(transfers: Command, perform: Perform): void {
     .command('list')
     .description('transfers, newest first')
     .option('--account <id>', 'only of this account')
+    .option('--gateway <name>', 'only of this gateway')
     .option('--key <key>', 'only with this idempotency key of the host')
     .addOption(new Option('--stage <stage>', 'only in this stage of the engine').choices(stages))
     .addOption(new Option('--status <status>', 'only with this status at the service').choices(transferStatuses))

@@ -1,5 +1,5 @@
 import { type Driver, type Inspection, inspect, pgDriver, postgres } from '@outlay/adapters-pg'
-import { type Backend, createEngine, type Engine, type Gateway } from '@outlay/core'
+import { type Backend, createEngine, defaultGateway, type Engine, type Gateway } from '@outlay/core'
 import pg from 'pg'
 import type { CliContext } from './cli-context.ts'
 import { impatientDriver } from './impatient-driver.ts'
@@ -27,6 +27,8 @@ export interface Session {
   readonly database: string
   readonly backend: Backend<pg.PoolClient>
   readonly engine: Engine<pg.PoolClient>
+  /** An engine with gateways of these names. */
+  engineOf(names: readonly string[]): Engine<pg.PoolClient>
   readonly inspection: Inspection<pg.PoolClient>
   /** Runs `work` in one transaction. */
   transaction<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T>
@@ -86,6 +88,12 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
     ...nameDatabase(readUrl(options, around)),
     backend,
     engine: createEngine({ backend, gateway: noGateway }),
+    engineOf: (names) =>
+      createEngine({
+        backend,
+        gateways: Object.fromEntries(names.map((name) => [name, noGateway])),
+        route: () => defaultGateway,
+      }),
     inspection: inspect({ driver, ...names }),
     transaction: (work) => driver.transaction(work),
     begin: (text) => {

@@ -1,14 +1,17 @@
+import { atGateway } from '../gateway-account.ts'
 import { checkNames } from '../option-names.ts'
 import type { AccountPort } from '../ports/account-commands.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import { checkAccountLimits } from './account-limits.ts'
 import type { Engine } from './engine.ts'
 import { checkAccountId, readSince } from './enqueueing.ts'
+import type { Gateways } from './gateways.ts'
 
 /** Creates the commands of accounts. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
 export function createAccounts<Tx>(
   backend: AccountPort<Tx>,
   { clock }: Pick<Runtime, 'clock'>,
+  gateways: Pick<Gateways, 'choose'>,
 ): Engine<Tx>['accounts'] {
   const checked =
     <T>(run: (tx: Tx, accountId: string) => Promise<T>) =>
@@ -23,15 +26,22 @@ export function createAccounts<Tx>(
     retryCredentials: checked(backend.retryCredentials),
     async watch(tx, accountId, watching = {}) {
       checkAccountId(accountId)
-      checkNames(watching, ['since'])
-      return backend.watch(tx, accountId, readSince(watching.since, clock.now()))
+      checkNames(watching, ['since', 'gateway'])
+      const gateway = gateways.choose(watching.gateway)
+      return backend.watch(tx, atGateway({ gateway, accountId }), readSince(watching.since, clock.now()))
     },
-    unwatch: checked(backend.unwatch),
+    async unwatch(tx, accountId, options = {}) {
+      checkAccountId(accountId)
+      checkNames(options, ['gateway'])
+      return backend.unwatch(tx, atGateway({ gateway: gateways.choose(options.gateway), accountId }))
+    },
     configure: async (tx, accountId, change) =>
       backend.configureAccount(tx, accountId, checkAccountLimits(accountId, change)),
-    async get(accountId) {
+    async get(accountId, options = {}) {
       checkAccountId(accountId)
-      return backend.getAccount(accountId)
+      checkNames(options, ['gateway'])
+      const state = await backend.getAccount(atGateway({ gateway: gateways.choose(options.gateway), accountId }))
+      return { ...state, accountId }
     },
   }
 }

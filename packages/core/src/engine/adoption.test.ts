@@ -28,7 +28,7 @@ const seen = (overrides: Partial<Transfer> = {}): Observation => {
 
 describe('a transfer that is adopted from the service', () => {
   it('gets a row with the request that must have led to it', () => {
-    const found = describeFound(seen(), runtime)
+    const found = describeFound(seen(), 'default', runtime)
     expect(found).toMatchObject({
       remoteId: 'remote-1',
       idempotencyKey: 'adopted remote-1',
@@ -56,26 +56,30 @@ describe('a transfer that is adopted from the service', () => {
       destination: { addressId: 'bank', valueType: 'USD', transferType: 'wire', wireMemo: 'INV-42' },
       note: 'rent',
     }
-    const found = describeFound(seen({ source, destination: wire, note: 'rent' }), runtime)
+    const found = describeFound(seen({ source, destination: wire, note: 'rent' }), 'default', runtime)
     expect(found).toMatchObject({ request, fingerprint: fingerprint(request) })
   })
 
   it('leaves out what it does not know', () => {
     const nowhere = { valueType: 'USDC', transferType: 'base' }
-    const found = describeFound(seen({ source: { ...deposit.source, financialInstitutionId: undefined } }), runtime)
+    const found = describeFound(
+      seen({ source: { ...deposit.source, financialInstitutionId: undefined } }),
+      'default',
+      runtime,
+    )
     expect(JSON.parse(JSON.stringify(found?.request))).toEqual({
       amount: deposit.amount,
       source: { valueType: 'USD', transferType: 'wire' },
       destination: { addressId: 'wallet', valueType: 'USDC', transferType: 'base' },
     })
-    expect(describeFound(seen({ destination: nowhere }), runtime)?.request.destination.addressId).toBe('')
+    expect(describeFound(seen({ destination: nowhere }), 'default', runtime)?.request.destination.addressId).toBe('')
   })
 
   it('is announced with the status that it has, and settled when that is final', () => {
-    const processing = describeFound(seen({ status: 'processing' }), runtime)
+    const processing = describeFound(seen({ status: 'processing' }), 'default', runtime)
     expect(processing).toMatchObject({ stage: 'submitted', reachedAt: '2026-01-05T11:59:30.000Z' })
     expect(processing?.events).toEqual([{ type: 'transfer.adopted' }, { type: 'transfer.processing' }])
-    const complete = describeFound(seen({ status: 'complete' }), runtime)
+    const complete = describeFound(seen({ status: 'complete' }), 'default', runtime)
     expect(complete).toMatchObject({ stage: 'settled', status: 'complete' })
     expect(complete?.events).toEqual([{ type: 'transfer.adopted' }, { type: 'transfer.completed' }])
   })
@@ -83,16 +87,19 @@ describe('a transfer that is adopted from the service', () => {
   it('is of an automation only when it says so', () => {
     const { automationId: _, ...others } = deposit
     const observation = { remoteId: 'remote-1', status: 'pending', failure: null, transfer: others } as const
-    expect(describeFound(observation, runtime)).toMatchObject({ automated: false })
+    expect(describeFound(observation, 'default', runtime)).toMatchObject({ automated: false })
   })
 
   it('gets no row from a status alone, or without a time', () => {
-    expect(describeFound({ remoteId: 'remote-1', status: 'complete', failure: null }, runtime)).toBeUndefined()
-    expect(describeFound(seen({ createdAt: 'some time' }), runtime)).toBeUndefined()
+    expect(
+      describeFound({ remoteId: 'remote-1', status: 'complete', failure: null }, 'default', runtime),
+    ).toBeUndefined()
+    expect(describeFound(seen({ createdAt: 'some time' }), 'default', runtime)).toBeUndefined()
   })
 
   it('has a key that no host can give', () => {
-    const key = describeFound(seen(), runtime)?.idempotencyKey ?? ''
+    expect(describeFound(seen(), 'second', runtime)?.idempotencyKey).toBe('adopted second remote-1')
+    const key = describeFound(seen(), 'default', runtime)?.idempotencyKey ?? ''
     expect(isAdopted({ idempotencyKey: key })).toBe(true)
     expect(IdempotencyKey.is(key)).toBe(false)
     expect(isAdopted({ idempotencyKey: 'adopted:remote-1' })).toBe(false)

@@ -1,8 +1,9 @@
 import { statusEvent } from '../event.ts'
+import { defaultGateway } from '../gateway-account.ts'
 import { Id } from '../id.ts'
 import { fingerprint } from '../idempotency.ts'
 import type { Observation } from '../ports/gateway.ts'
-import type { FoundTransfer, ObserveRules } from '../ports/observations.ts'
+import type { FoundTransfer } from '../ports/observations.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { Transfer, TransferRequest } from '../transfer.ts'
@@ -14,7 +15,7 @@ const keyPrefix = 'adopted '
 
 /**
  * True for a transfer that the engine adopted from the service instead of sending it. Its idempotency key is `adopted `, with
- * the space, and its id at the service; it has no attempts, and it can be neither canceled nor enqueued again from here.
+ * the space, and its id at the service, before which stands the name of its gateway and a space if that is not `default`; it has no attempts, and it can be neither canceled nor enqueued again from here.
  */
 export const isAdopted = ({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyKey'>): boolean =>
   idempotencyKey.startsWith(keyPrefix)
@@ -25,8 +26,9 @@ export const isAdopted = ({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyK
  */
 export function describeFound(
   observation: Observation,
+  gateway: string,
   runtime: Pick<Runtime, 'clock' | 'random'>,
-  returnWindowMs: ObserveRules['returnWindowMs'] = () => undefined,
+  returnWindowMs: (transferTypes: readonly string[]) => number | undefined = () => undefined,
 ): FoundTransfer | undefined {
   const { transfer, remoteId, returns } = observation
   if (transfer === undefined) return undefined
@@ -41,7 +43,8 @@ export function describeFound(
   return {
     id: Id.generate(runtime.clock, runtime.random),
     remoteId,
-    idempotencyKey: keyPrefix + remoteId,
+    // A key is unique over all gateways, and two of them may have one id.
+    idempotencyKey: `${keyPrefix}${gateway === defaultGateway ? '' : `${gateway} `}${remoteId}`,
     fingerprint: fingerprint(request),
     request,
     automated: transfer.automationId !== undefined,

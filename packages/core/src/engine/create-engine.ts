@@ -1,8 +1,10 @@
 import { type Catalog, defaultCatalog } from '../catalog.ts'
 import { Counterparty } from '../counterparty.ts'
+import { atGateway, readGatewayAccount } from '../gateway-account.ts'
 import { Id } from '../id.ts'
 import { checkNames } from '../option-names.ts'
 import type { Backend } from '../ports/backend.ts'
+import type { Settlement } from '../ports/claim.ts'
 import type { Gateway, SubmitResult } from '../ports/gateway.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { ObserveRules } from '../ports/observations.ts'
@@ -13,7 +15,6 @@ import type { WebhookVerifier } from '../ports/webhooks.ts'
 import type { Workers, WorkHandlers } from '../ports/work.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
 import { alignedPollDelayMs, pollDelayMs, watchDelayMs } from '../retry.ts'
-import type { Environment } from '../transfer-type.ts'
 import { createAccounts } from './account-commands.ts'
 import { refuseAddresses } from './address-ids.ts'
 import { describeFound } from './adoption.ts'
@@ -26,6 +27,7 @@ import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from '
 import { decideEnvironment, environmentAgain, markEnvironment } from './environment.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
+import { type Gateways, type Route, readGateways, routeTransfer } from './gateways.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { readObservations } from './observation.ts'
 import { createObstacleLog, watchGateway } from './obstacle-log.ts'
@@ -50,16 +52,32 @@ import { makeBatchSubscription, makeSubscription, unsubscribe } from './subscrib
 import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
 import { decideThrottle } from './throttling.ts'
 import { type EngineTimeouts, readTimeouts } from './timeouts.ts'
-import { foreignVerifier, receiveWebhook } from './webhooks.ts'
+import { foreignVerifier, readVerifiers, receiveWebhook } from './webhooks.ts'
 import { checkPolling, checkWorkOptions } from './work-options.ts'
 
 /** Options of an engine. */
 export interface EngineOptions<Tx> {
   readonly backend: Backend<Tx>
-  /** The connection to the other side. The host closes it when no engine uses it any more. */
-  readonly gateway: Gateway
-  /** Verifies webhooks, for {@link Engine.webhook}. Default: none; statuses come by polling alone. */
-  readonly webhooks?: WebhookVerifier | undefined
+  /**
+   * The connection to the other side, or `gateways` for several; one of the two. Its name is `default`. The host closes it when no engine
+   * uses it any more.
+   */
+  readonly gateway?: Gateway | undefined
+  /**
+   * Several connections by name: 1 to 63 of a-z, 0-9, "_", "." and "-". A name is stored with each transfer, so it stays for good.
+   * Transfers that were enqueued for the only `gateway` of an engine have the name `default`.
+   */
+  readonly gateways?: Readonly<Record<string, Gateway>> | undefined
+  /**
+   * Names the gateway of each new transfer, where there are several. Pure and without a promise: it is called with every enqueue, before
+   * any SQL. What it names is committed with the transfer; a second enqueue with the same key returns the first one as it is.
+   */
+  readonly route?: Route | undefined
+  /**
+   * Verifies webhooks, for {@link Engine.webhook}; with several gateways one for each, by name, or one for all. Default: none; statuses
+   * come by polling alone.
+   */
+  readonly webhooks?: WebhookVerifier | Readonly<Record<string, WebhookVerifier>> | undefined
   /** Value types and transfer types. Default: the ones that ship. */
   readonly catalog?: Catalog | undefined
   /** Clock, randomness and logger. Default: those of the backend. */
@@ -75,7 +93,10 @@ export interface EngineOptions<Tx> {
   }
 }
 
-const optionNames = ['backend', 'gateway', 'webhooks', 'catalog', 'runtime', 'timeouts', 'telemetry', 'polling']
+const optionNames = [
+  ...['backend', 'gateway', 'gateways', 'route', 'webhooks'],
+  ...['catalog', 'runtime', 'timeouts', 'telemetry', 'polling'],
+]
 
 /**
  * Creates an engine. It does no work before {@link Engine.start}: a process that only enqueues need not start it.
@@ -87,10 +108,11 @@ const optionNames = ['backend', 'gateway', 'webhooks', 'catalog', 'runtime', 'ti
 export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   checkNames(given, optionNames)
   checkPolling(given.polling)
-  checkKeyLifetime(given.gateway)
+  for (const gateway of readGateways(given).all) checkKeyLifetime(gateway)
   const { backend } = given
   const runtime = foreignRuntime(backend.runtime, given.runtime)
   const options = guardForeign(given, runtime)
+  const { gateways } = options
   const rules = rulesOf(options, runtime)
   const subscriptions = new Map<string, Subscription<Tx>>()
   const lifecycle = createLifecycle()
@@ -102,24 +124,26 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   }
   return {
     transfers: createTransfers(options, runtime, rules),
-    accounts: createAccounts(backend, runtime),
+    accounts: createAccounts(backend, runtime, gateways),
     subscribe: (name, types, handler, options) =>
       subscribe(name, () => makeSubscription(name, types, handler, options)),
     subscribeMany: (name, types, handler, options) =>
       subscribe(name, () => makeBatchSubscription(name, types, handler, options)),
     unsubscribe: (tx, name, removal) => unsubscribe(backend, tx, name, removal),
-    async webhook(webhook, { accountId }) {
-      const { webhooks, telemetry } = options
-      if (webhooks === undefined) throw new Error('Give createEngine() `webhooks` to receive webhooks.')
+    async webhook(webhook, { accountId, gateway: named }) {
+      const { verifiers, telemetry } = options
+      if (verifiers === undefined) throw new Error('Give createEngine() `webhooks` to receive webhooks.')
       checkAccountId(accountId)
-      const receive = () => receiveWebhook(backend, webhooks, webhook, accountId, rules)
-      return telemetry === undefined ? receive() : traceWebhook(telemetry, webhook, accountId, receive)
+      const at = { gateway: gateways.choose(named), accountId }
+      const verifier = verifiers(at.gateway)
+      const receive = () => receiveWebhook(backend, verifier, webhook, at, rules)
+      return telemetry === undefined ? receive() : traceWebhook(telemetry, webhook, atGateway(at), receive)
     },
     migrate: () => backend.migrate(),
     migrationSql: () => backend.migrationSql(),
     backlog: () => backend.backlog(),
-    ...createSafetyCommands(backend.operations),
-    reconcile: (reconciling) => reconcile(backend.operations, options.gateway, rules, runtime.clock.now(), reconciling),
+    ...createSafetyCommands(backend.operations, gateways.names),
+    reconcile: (reconciling) => reconcile(backend.operations, gateways, rules, runtime.clock.now(), reconciling),
     archive: (archiving) => archive(backend, archiving),
     async start({ signal, ...work } = {}) {
       checkWorkOptions(work)
@@ -136,43 +160,65 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
 }
 
 /** The same options, with time limits and checks around all foreign code. */
-function guardForeign<Tx>(options: EngineOptions<Tx>, runtime: Runtime): EngineOptions<Tx> {
-  const { gateway, webhooks, telemetry } = options
+function guardForeign<Tx>(options: EngineOptions<Tx>, runtime: Runtime): GuardedOptions<Tx> {
+  const { telemetry, gateway, gateways, ...others } = options
   const timeouts = readTimeouts(options.timeouts)
+  const guard = (one: Gateway, name?: string) =>
+    watchGateway(foreignGateway(one, runtime, timeouts), createObstacleLog(runtime, name))
+  const named = Object.entries(gateways ?? {}).map(([name, one]) => [name, guard(one, name)] as const)
+  const guarded = gateway === undefined ? { gateways: Object.fromEntries(named) } : { gateway: guard(gateway) }
+  const guardVerifier = (verifier: WebhookVerifier) => foreignVerifier(verifier, runtime, timeouts.lookupMs)
+  const known = readGateways({ ...others, ...guarded })
   return {
-    ...options,
-    gateway: watchGateway(foreignGateway(gateway, runtime, timeouts), createObstacleLog(runtime)),
-    webhooks: webhooks === undefined ? undefined : foreignVerifier(webhooks, runtime, timeouts.lookupMs),
+    ...others,
+    gateways: known,
+    verifiers: readVerifiers(options.webhooks, known.names, guardVerifier),
     telemetry: telemetry === undefined ? undefined : foreignTelemetry(telemetry),
   }
 }
 
-function rulesOf<Tx>(options: EngineOptions<Tx>, runtime: Runtime): ObserveRules {
-  const { telemetry, gateway, catalog = defaultCatalog } = options
-  const returnWindowMs = (transferTypes: readonly string[]) =>
-    gateway.reportsReturns === true ? longestReturnWindowMs(catalog, transferTypes) : undefined
+/** The options of an engine as its code uses them. */
+interface GuardedOptions<Tx> extends Omit<EngineOptions<Tx>, 'gateway' | 'gateways'> {
+  readonly gateways: Gateways
+  /** The verifier of a gateway; undefined where there is none for any. */
+  readonly verifiers: ((gateway: string) => WebhookVerifier) | undefined
+}
+
+function rulesOf<Tx>(options: GuardedOptions<Tx>, runtime: Runtime): ObserveRules {
+  const { telemetry, gateways, catalog = defaultCatalog } = options
+  const returnWindowMs: ObserveRules['returnWindowMs'] = (transferTypes, account) =>
+    gateways.find(readGatewayAccount(account).gateway)?.reportsReturns === true
+      ? longestReturnWindowMs(catalog, transferTypes)
+      : undefined
   return {
     returnWindowMs,
     decide: telemetry === undefined ? decideChange : traceDecision(telemetry, runtime.clock, decideChange),
-    describe: (observation) => describeFound(observation, runtime, returnWindowMs),
+    describe: (observation, account) =>
+      describeFound(observation, readGatewayAccount(account).gateway, runtime, (transferTypes) =>
+        returnWindowMs(transferTypes, account),
+      ),
   }
 }
 
-function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules: ObserveRules): Transfers<Tx> {
-  const { backend, gateway, catalog = defaultCatalog, telemetry } = options
+function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rules: ObserveRules): Transfers<Tx> {
+  const { backend, gateways, route, catalog = defaultCatalog, telemetry } = options
   const naming = { digest: runtime.digest, nextId: Id.createSequence(runtime.clock, runtime.random) }
-  const prepare = (request: EnqueueRequest, prefix: string, environment = gateway.environment) => {
+  const prepare = (request: EnqueueRequest, prefix: string, again?: Pick<NewTransfer, 'gateway' | 'environment'>) => {
     const prepared = prepareTransfer(request, catalog, naming, prefix)
-    const transfer = markEnvironment(prepared, environment, catalog, prefix)
-    if (transfer.counterparty === undefined || gateway.registerAddress !== undefined) return transfer
+    const name = again?.gateway ?? routeTransfer(gateways, route, request, prefix)
+    const gateway = gateways.find(name)
+    const environment = again === undefined ? gateway?.environment : again.environment
+    const transfer = markEnvironment({ ...prepared, gateway: name }, environment, catalog, prefix)
+    if (transfer.counterparty === undefined || gateway === undefined || gateway.registerAddress !== undefined)
+      return transfer
     throw new Error('The gateway of this engine registers no addresses; give the destination by its addressId.')
   }
   const write = (tx: Tx, transfers: readonly NewTransfer[]) =>
     telemetry === undefined
       ? backend.enqueue(tx, transfers)
       : traceEnqueue(telemetry, transfers, (traceparent) => backend.enqueue(tx, transfers, traceparent))
-  const enqueue = async (tx: Tx, request: EnqueueRequest, environment?: Environment) => {
-    const transfer = prepare(request, '', environment)
+  const enqueue = async (tx: Tx, request: EnqueueRequest, again?: Parameters<typeof prepare>[2]) => {
+    const transfer = prepare(request, '', again)
     const [enqueued] = await write(tx, [transfer])
     if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
     checkReused(transfer, enqueued)
@@ -198,50 +244,50 @@ function createTransfers<Tx>(options: EngineOptions<Tx>, runtime: Runtime, rules
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
     resolveReturn: (tx, transferId, resolution) => resolveReturn(backend, tx, transferId, resolution),
     compare: (transferId, remoteId, { signal = new AbortController().signal } = {}) =>
-      compareTransfer({ backend, gateway }, transferId, remoteId, signal),
+      compareTransfer({ backend, gateways }, transferId, remoteId, signal),
     async resubmit(tx, transferId, options = {}) {
       checkNames(options, ['idempotencyKey', 'notBefore', 'expiresAt'])
       const { idempotencyKey, ...times } = options
       const ended = await findEnded(backend, tx, transferId)
-      const environment = environmentAgain(ended, gateway.environment)
+      const { gateway } = ended
+      const environment = environmentAgain(ended, gateways.find(gateway)?.environment)
       const order = {
         ...(await findOrder(backend, tx, ended)),
         ...timesAgain(ended, times, runtime.clock.now()),
         idempotencyKey: idempotencyKey ?? resubmitKey(ended),
       }
-      return enqueue(tx, order, environment)
+      return enqueue(tx, order, { gateway, environment })
     },
     release: async (tx, transferId) => isKnowable(transferId) && backend.release(tx, transferId),
-    async observe(tx, accountId, observations) {
+    async observe(tx, accountId, observations, options = {}) {
       checkAccountId(accountId)
-      return backend.observe(tx, accountId, readObservations(observations), rules)
+      checkNames(options, ['gateway'])
+      const account = atGateway({ gateway: gateways.choose(options.gateway), accountId })
+      return backend.observe(tx, account, readObservations(observations), rules)
     },
   }
 }
 
-async function startWorkers<Tx>(
-  options: EngineOptions<Tx>,
-  runtime: Runtime,
+type PollMs = (accountId: string, transferType: string, polls: number) => number
+
+/** Makes what sends a claimed transfer to its own gateway, and decides about the answer. */
+function createSend<Tx>(
+  { backend }: GuardedOptions<Tx>,
+  { clock, random, logger }: Runtime,
   rules: ObserveRules,
-  subscriptions: readonly Subscription<Tx>[],
-  work: WorkOptions,
-): Promise<Workers> {
-  const { backend, gateway, catalog = defaultCatalog } = options
-  const { clock, random, timer, logger } = runtime
-  const longestMs = options.polling?.maxDelayMs ?? Number.POSITIVE_INFINITY
-  const pollMs = (accountId: string, transferType: string, polls: number) => {
-    const expectedMs = catalog.transferType(transferType)?.expectedMs ?? 60_000
-    const delayMs = Math.min(pollDelayMs({ expectedMs, polls }), longestMs)
-    return alignedPollDelayMs({ nowMs: clock.now().getTime(), delayMs, accountId })
-  }
-  const send: WorkHandlers<Tx>['submit'] = async (claim, signal, mayBegin, recordLate) => {
+  pollMs: PollMs,
+) {
+  return async (
+    gateway: Gateway,
+    ...[claim, signal, mayBegin, recordLate]: Parameters<WorkHandlers<Tx>['submit']>
+  ): Promise<Settlement> => {
     const permit = createPermit(mayBegin)
     if (!permit.mayBegin()) return putBack(claim)
     const sending = { signal, mayBegin: permit.mayBegin }
     const firstPollMs = pollMs(claim.accountId, claim.request.destination.transferType, 0)
     const { keyLifetimeMs } = gateway
     const { source, destination } = claim.request
-    const returnWindowMs = rules.returnWindowMs([source.transferType, destination.transferType])
+    const returnWindowMs = rules.returnWindowMs([source.transferType, destination.transferType], atGateway(claim))
     const always = { firstPollMs, keyLifetimeMs, returnWindowMs }
     const context = () => ({ ...always, now: clock.now(), fraction: random.fraction() })
     const request = Counterparty.registered(claim.request)
@@ -263,23 +309,51 @@ async function startWorkers<Tx>(
     if (permit.isRefused() && isUnsent) return putBack(claim)
     return decideSubmission(claim, result, context())
   }
+}
+
+async function startWorkers<Tx>(
+  options: GuardedOptions<Tx>,
+  runtime: Runtime,
+  rules: ObserveRules,
+  subscriptions: readonly Subscription<Tx>[],
+  work: WorkOptions,
+): Promise<Workers> {
+  const { backend, gateways, catalog = defaultCatalog } = options
+  const { clock, random, timer, logger } = runtime
+  const longestMs = options.polling?.maxDelayMs ?? Number.POSITIVE_INFINITY
+  const pollMs: PollMs = (accountId, transferType, polls) => {
+    const expectedMs = catalog.transferType(transferType)?.expectedMs ?? 60_000
+    const delayMs = Math.min(pollDelayMs({ expectedMs, polls }), longestMs)
+    return alignedPollDelayMs({ nowMs: clock.now().getTime(), delayMs, accountId })
+  }
+  const send = createSend(options, runtime, rules, pollMs)
   const handlers: WorkHandlers<Tx> = {
-    client: gateway.identify === undefined ? anyClient : undefined,
-    unknownLimitMs: unknownLimitMs(gateway.keyLifetimeMs),
+    gateways: gateways.names,
+    client: gateways.all.every(({ identify }) => identify === undefined) ? anyClient : undefined,
+    unknownLimitMs: Math.min(...gateways.all.map(({ keyLifetimeMs }) => unknownLimitMs(keyLifetimeMs))),
     async submit(claim, signal, mayBegin, recordLate) {
+      const gateway = gateways.find(claim.gateway)
+      // A backend that claims what it was not asked for: nothing sends it elsewhere.
+      if (gateway === undefined) return putBack(claim)
       const unsendable = decideUnsendable(claim, gateway.keyLifetimeMs) ?? decideEnvironment(claim, gateway.environment)
       if (unsendable !== undefined) return unsendable
       return whileKeyLives(timer, claim, gateway.keyLifetimeMs, (lives) =>
-        send(claim, signal, () => lives() && mayBegin(), recordLate),
+        send(gateway, claim, signal, () => lives() && mayBegin(), recordLate),
       )
     },
-    poll: (accountId, transfers, signal) => pollTransfers(gateway, logger, accountId, transfers, signal),
-    readPage: (accountId, cursor, signal) => readPage(gateway, accountId, cursor, signal),
+    async poll(account, transfers, signal) {
+      const { gateway, accountId } = readGatewayAccount(account)
+      return pollTransfers(gateways.demand(gateway), logger, accountId, transfers, signal)
+    },
+    async readPage(account, cursor, signal) {
+      const { gateway, accountId } = readGatewayAccount(account)
+      return readPage(gateways.demand(gateway), accountId, cursor, signal)
+    },
     nextPollMs: ({ accountId, transferType, polls }) => pollMs(accountId, transferType, polls),
     nextWatchMs: (idle) => Math.min(watchDelayMs({ idle }), longestMs),
-    decideReturnReading: gateway.reportsReturns === true ? decideReturnReading : undefined,
+    decideReturnReading: gateways.all.some(({ reportsReturns }) => reportsReturns) ? decideReturnReading : undefined,
     rules,
-    environment: gateway.environment,
+    environment: gateways.environment,
     decideThrottle: (current, signal, now) => decideThrottle(current, signal, now, random.fraction()),
     subscriptions,
     logger,

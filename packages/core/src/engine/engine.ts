@@ -106,7 +106,7 @@ export interface Transfers<Tx> {
   compare(transferId: string, remoteId: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
   /**
    * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same address
-   * at the service. A counterparty that was given in full and never registered is given in full again.
+   * at the same gateway. A counterparty that was given in full and never registered is given in full again.
    *
    * By default the key is derived from the idempotency key of the ended transfer, `k:resubmit` from `k`, and not from its id. So every
    * caller that resubmits the transfer gets the same new one, with `reused`. A key of the caller's own creates another one. If the new transfer fails as well, resubmit it by its own id.
@@ -123,9 +123,9 @@ export interface Transfers<Tx> {
    * Applies observations of the other side: from a webhook, a rail, a statement. Statuses only move forward. A refusal happens
    * before any SQL.
    * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` for invalid observations, with the
-   *   index and the member: `3.status`.
+   *   index and the member: `3.status`, and for a gateway that this engine does not have.
    */
-  observe(tx: Tx, accountId: string, observations: readonly Observation[]): Promise<number>
+  observe(tx: Tx, accountId: string, observations: readonly Observation[], options?: AtGateway): Promise<number>
 }
 
 /** What a resubmitted transfer has instead of what the ended one had. */
@@ -138,7 +138,12 @@ export interface ResubmitOptions {
   readonly expiresAt?: string | Date | null | undefined
 }
 
-/** Commands and reads of a whole account. */
+/** Names a gateway. An engine with one gateway needs no name. */
+export interface AtGateway {
+  readonly gateway?: string | undefined
+}
+
+/** Commands and reads of a whole account. A command without a gateway is about the account at all gateways. */
 export interface Accounts<Tx> {
   /** Sends the account's transfers that await funds again. Returns how many. */
   fundsArrived(tx: Tx, accountId: string): Promise<number>
@@ -160,12 +165,16 @@ export interface Accounts<Tx> {
    * account is already watched, which changes nothing.
    * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` when `since` is not a date and time.
    */
-  watch(tx: Tx, accountId: string, options?: { readonly since?: string | Date | undefined }): Promise<boolean>
+  watch(
+    tx: Tx,
+    accountId: string,
+    options?: AtGateway & { readonly since?: string | Date | undefined },
+  ): Promise<boolean>
   /**
    * Stops watching for transfers of others. Those that were adopted stay, and those that were found and wait for a decision are
    * still adopted when it is certain whose they are. False when the account is not watched.
    */
-  unwatch(tx: Tx, accountId: string): Promise<boolean>
+  unwatch(tx: Tx, accountId: string, options?: AtGateway): Promise<boolean>
   /**
    * Changes the limits of an account. An absent member stays as it is; null resets it. The rate (0.01 to 100 000 submissions
    * per second) and the concurrency (1 to 100 000) apply over all workers together, from the commit on. The weight (0.01 to
@@ -175,8 +184,8 @@ export interface Accounts<Tx> {
    * @throws OutlayError `invalid_id`, `invalid_request` with the field
    */
   configure(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void>
-  /** The state of an account: its limits, and how far it is throttled. */
-  get(accountId: string): Promise<AccountState>
+  /** The state of an account: its limits, which hold at each gateway, and how far it is throttled at the gateway. */
+  get(accountId: string, options?: AtGateway): Promise<AccountState>
 }
 
 /** How events are delivered to a handler. */
@@ -215,7 +224,7 @@ export interface Unsubscribed {
  */
 export interface Stops<Tx> {
   /**
-   * Stops everything, a gateway (there is one, `default`) or an account. False when the target is already stopped.
+   * Stops everything, a gateway (the only one of an engine is `default`) or an account. False when the target is already stopped.
    * @throws OutlayError `invalid_request`, `invalid_id` with the field, before any SQL
    */
   add(tx: Tx, stop: StopTarget & OperatorNote): Promise<boolean>
@@ -280,7 +289,7 @@ export interface Engine<Tx> {
    * const body = new Uint8Array(await request.arrayBuffer())
    * const { status } = await engine.webhook({ body, headers: request.headers }, { accountId })
    */
-  webhook(webhook: IncomingWebhook, options: { readonly accountId: string }): Promise<WebhookAnswer>
+  webhook(webhook: IncomingWebhook, options: AtGateway & { readonly accountId: string }): Promise<WebhookAnswer>
   /** Brings the schema to the version of this release. */
   migrate(): Promise<void>
   /** The same as SQL text, for the host's own migration tool. */

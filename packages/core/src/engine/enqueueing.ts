@@ -34,7 +34,7 @@ export function prepareTransfer(
   catalog: Catalog,
   { digest, nextId }: Pick<Runtime, 'digest'> & { nextId(): Id },
   prefix: string,
-): NewTransfer {
+): Omit<NewTransfer, 'gateway'> {
   if (typeof request !== 'object' || request === null) {
     const field = prefix === '' ? 'request' : prefix.slice(0, -1)
     throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: 'must be a request, an object' }])

@@ -27,7 +27,12 @@ export interface ObstacleLog {
 }
 
 /** Makes the log of one engine. Of many accounts it names some, and says that there are more. */
-export function createObstacleLog({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }): ObstacleLog {
+export function createObstacleLog(
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  /** Named beside the account, where an engine has several. */
+  gateway?: string,
+): ObstacleLog {
+  const at = gateway === undefined ? {} : { gateway }
   const accounts = new Map<string, Open>()
   const named = () => [...accounts.values()].filter((one) => one.isNamed).length
   let isCut = false
@@ -46,9 +51,12 @@ export function createObstacleLog({ clock, logger }: { readonly clock: Clock; re
       const isNamed = open?.isNamed ?? named() < mostNamed
       const sinceMs = open?.sinceMs ?? nowMs
       accounts.set(accountId, { trouble, sinceMs, isNamed, bySending, seenAtMs: nowMs })
-      if (isNamed) logger.warn({ accountId, reason: trouble, detail }, begins[trouble])
+      if (isNamed) logger.warn({ accountId, ...at, reason: trouble, detail }, begins[trouble])
       else if (!isCut)
-        logger.warn({ reason: trouble, detail }, 'Requests of more accounts do not get through; they are not named.')
+        logger.warn(
+          { ...at, reason: trouble, detail },
+          'Requests of more accounts do not get through; they are not named.',
+        )
       isCut ||= !isNamed
     },
     end(accountId, bySending) {
@@ -57,10 +65,10 @@ export function createObstacleLog({ clock, logger }: { readonly clock: Clock; re
       accounts.delete(accountId)
       const lastedMs = clock.now().getTime() - open.sinceMs
       if (open.isNamed)
-        logger.warn({ accountId, reason: open.trouble, lastedMs }, 'Requests of the account get through again.')
+        logger.warn({ accountId, ...at, reason: open.trouble, lastedMs }, 'Requests of the account get through again.')
       if (!isCut || accounts.size > 0) return
       isCut = false
-      logger.warn({}, 'Requests of all accounts get through again.')
+      logger.warn({ ...at }, 'Requests of all accounts get through again.')
     },
   }
 }

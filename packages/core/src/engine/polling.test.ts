@@ -11,6 +11,7 @@ const seen = (index: number): Observation => ({ remoteId: `r${index}`, status: '
 const polled = (index: number): PolledTransfer => ({
   transferId: `t${index}`,
   accountId: 'acme',
+  gateway: 'default',
   remoteId: `r${index}`,
   status: 'pending',
   transferType: 'base',

@@ -8,6 +8,9 @@ import {
   type UnmatchedTransfer,
 } from './reconciliation-matching.ts'
 
+/** A difference without its gateway, which the reader of the list knows. */
+export type Found = Omit<Difference, 'gateway'>
+
 /** The changes to rows that a matching makes, and why. */
 export function describeChanges(
   { matched, resent, blocked, ended }: Matching,
@@ -53,7 +56,7 @@ export function describeDifferences(
   accountId: string,
   matching: Matching,
   isWanted: (remote: UnmatchedTransfer) => boolean,
-): Difference[] {
+): Found[] {
   const about = (row: Likeness['row']) => ({ accountId, transferId: row.id, remoteId: null })
   const of = ({ remoteId }: UnmatchedTransfer) => ({ accountId, transferId: null, remoteId, open: false })
   return [
@@ -85,7 +88,7 @@ export function describeDifferences(
 }
 
 /** A list or a transfer that could not be read. */
-export const unreadable = (accountId: string, remoteId: string | null, evidence: string): Difference => ({
+export const unreadable = (accountId: string, remoteId: string | null, evidence: string): Found => ({
   ...{ kind: 'unreadable', accountId, transferId: null, remoteId, open: true },
   evidence,
 })

@@ -50,6 +50,8 @@ export interface Difference {
     | 'unknown_at_service'
     | 'unreadable'
   readonly accountId: string
+  /** The gateway whose list was compared. */
+  readonly gateway: string
   /** Null when no row is concerned. */
   readonly transferId: string | null
   readonly remoteId: string | null

@@ -1,10 +1,12 @@
 import { OutlayError } from '../error.ts'
+import { atGateway, readGatewayAccount } from '../gateway-account.ts'
 import { defaultKeyLifetimeMs, type Gateway, type Observation } from '../ports/gateway.ts'
 import type { ObserveRules } from '../ports/observations.ts'
 import type { AccountReconciliation, Operations } from '../ports/operations.ts'
 import type { Fence } from '../ports/safety.ts'
+import type { Gateways } from './gateways.ts'
 import type { Difference, ReconcileOptions, Reconciliation } from './reconciliation.ts'
-import { describeChanges, describeDifferences, unreadable } from './reconciliation-evidence.ts'
+import { describeChanges, describeDifferences, type Found, unreadable } from './reconciliation-evidence.ts'
 import { readReconcileOptions } from './reconciliation-input.ts'
 import {
   clockMarginMs,
@@ -16,11 +18,13 @@ import {
 
 interface Context {
   readonly operations: Operations<never>
-  readonly gateway: Gateway
+  readonly gateways: Gateways
   readonly rules: ObserveRules
   readonly since: string
   readonly options: ReconcileOptions
-  readonly matching: MatchRules
+  readonly matching: Omit<MatchRules, 'keyLifetimeMs'>
+  /** Accounts at their gateways that have transfers; the others need not exist. */
+  readonly certain: ReadonlySet<string>
   /** Null for a plan without a fence, which writes nothing. */
   readonly fenceId: string | null
 }
@@ -32,28 +36,46 @@ interface Context {
  */
 export async function reconcile(
   operations: Operations<never>,
-  gateway: Gateway,
+  gateways: Gateways,
   rules: ObserveRules,
   now: Date,
   options: ReconcileOptions,
 ): Promise<Reconciliation> {
   const { since: asked, given, dryRun, acknowledge, uniqueNotes, ...input } = readReconcileOptions(options, now)
   const { actor } = options
-  const { keyLifetimeMs = defaultKeyLifetimeMs } = gateway
-  const fence = await checkReady(operations, gateway, dryRun)
+  const fence = await checkReady(operations, gateways, dryRun)
   const fencedAtMs = fence === null ? Number.POSITIVE_INFINITY : Date.parse(fence.since)
   // Nothing is known here from the fence on: a later time, mistyped or of another zone, would find no difference and lift it.
   const since = fencedAtMs < Date.parse(asked) ? new Date(fencedAtMs).toISOString() : asked
-  const matching = { given, keyLifetimeMs, uniqueNotes, fencedAtMs, nowMs: now.getTime() }
-  const context = { operations, gateway, rules, since, options, matching, fenceId: fence?.id ?? null }
-  const accounts = new Set([...(await operations.accounts()), ...input.accounts])
+  const matching = { given, uniqueNotes, fencedAtMs, nowMs: now.getTime() }
+  // A gateway that this engine lacks may have transfers all the same.
+  const names = new Set([...gateways.names, ...(await operations.gateways())])
+  const atEach = (accountId: string) => [...names].map((gateway) => atGateway({ gateway, accountId }))
+  const certain = new Set(await operations.accounts())
+  // A restore may have forgotten that the account was used at another gateway.
+  const accounts = new Set([
+    ...certain,
+    ...[...certain].flatMap((one) => atEach(readGatewayAccount(one).accountId)),
+    ...input.accounts.flatMap(atEach),
+  ])
+  const context = { operations, gateways, rules, since, options, matching, certain, fenceId: fence?.id ?? null }
   const differences: Difference[] = []
   let read = 0
-  for (const accountId of accounts) {
+  const nobody = new Set<string>()
+  for (const account of accounts) {
     options.signal?.throwIfAborted()
-    const found = await reconcileAccount(context, accountId, dryRun)
-    differences.push(...found.differences)
+    const found = await reconcileAccount(context, account, dryRun)
+    const place = readGatewayAccount(account)
+    differences.push(...found.differences.map((one) => ({ ...one, ...place })))
     read += found.read
+    if (found.isNobody === true) nobody.add(account)
+  }
+  // One that a person named is somewhere, or the name is wrong.
+  for (const accountId of input.accounts) {
+    const [first] = atEach(accountId)
+    if (first === undefined || !atEach(accountId).every((one) => nobody.has(one))) continue
+    const evidence = 'The list of the account could not be read: no gateway knows it.'
+    differences.push({ ...unreadable(accountId, null, evidence), ...readGatewayAccount(first) })
   }
   const isOpen = differences.some(({ open }) => open)
   const lift = !isOpen || (acknowledge && (dryRun || (await doubtUnread(context, differences))))
@@ -69,8 +91,8 @@ export async function reconcile(
 async function doubtUnread(context: Context, differences: readonly Difference[]): Promise<boolean> {
   const { operations, rules, options } = context
   const unread = new Set(
-    differences.flatMap(({ kind, transferId, accountId }) =>
-      kind === 'unreadable' && transferId === null ? [accountId] : [],
+    differences.flatMap(({ kind, transferId, ...place }) =>
+      kind === 'unreadable' && transferId === null ? [atGateway(place)] : [],
     ),
   )
   const evidence = 'What the service has of the account could not be read, so a person has to decide.'
@@ -82,9 +104,18 @@ async function doubtUnread(context: Context, differences: readonly Difference[])
   return true
 }
 
+/** What one account at one gateway has. */
+interface Compared {
+  readonly differences: readonly Found[]
+  /** Transfers of its list. */
+  readonly read: number
+  /** True when the gateway does not know the account, which has no transfers there either. */
+  readonly isNobody?: boolean
+}
+
 /** Returns the fence of the database; null for a plan without one. */
-async function checkReady(operations: Operations<never>, gateway: Gateway, dryRun: boolean): Promise<Fence | null> {
-  if (gateway.list === undefined) {
+async function checkReady(operations: Operations<never>, gateways: Gateways, dryRun: boolean): Promise<Fence | null> {
+  if (gateways.all.every(({ list }) => list === undefined)) {
     throw new OutlayError('conflict', 'The gateway of this engine has no lists; nothing can be compared.')
   }
   const { unfamiliar, fence } = await operations.state()
@@ -99,13 +130,18 @@ async function checkReady(operations: Operations<never>, gateway: Gateway, dryRu
   return (await operations.state()).fence
 }
 
-async function reconcileAccount(context: Context, accountId: string, dryRun: boolean) {
+async function reconcileAccount(context: Context, accountId: string, dryRun: boolean): Promise<Compared> {
   const { operations, rules, options } = context
+  const gateway = context.gateways.find(readGatewayAccount(accountId).gateway)
+  const matchRules = { ...context.matching, keyLifetimeMs: gateway?.keyLifetimeMs ?? defaultKeyLifetimeMs }
   let listed: Listed
   try {
-    listed = await readList(context, accountId)
+    listed = await readList(context, gateway, accountId)
   } catch (error) {
     if (options.signal?.aborted) throw error
+    // Nobody is there. Any other answer leaves open what the gateway has.
+    if (!context.certain.has(accountId) && OutlayError.is(error, 'not_found'))
+      return { differences: [], read: 0, isNobody: true }
     const why = error instanceof Error ? error.message : String(error)
     return { differences: [unreadable(accountId, null, `The list of the account could not be read: ${why}`)], read: 0 }
   }
@@ -121,18 +157,18 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     return transfer === undefined || (standing !== undefined && !isAdopted) ? [] : [{ remoteId, transfer, isAdopted }]
   })
   const rows = await operations.unconfirmed(accountId)
-  const matching = matchTransfers(rows, remotes, context.matching)
+  const matching = matchTransfers(rows, remotes, matchRules)
   const watched = await operations.isWatched(accountId)
   const isWanted = ({ transfer }: UnmatchedTransfer) => watched || transfer.automationId === undefined
   const byId = new Map(observations.map((seen) => [seen.remoteId, seen]))
   const describe = (found: readonly UnmatchedTransfer[]) =>
     found.filter(isWanted).flatMap(({ remoteId }) => {
       const seen = byId.get(remoteId)
-      return (seen === undefined ? undefined : rules.describe(seen)) ?? []
+      return (seen === undefined ? undefined : rules.describe(seen, accountId)) ?? []
     })
   const change: AccountReconciliation = {
     accountId,
-    ...describeChanges(matching, context.matching),
+    ...describeChanges(matching, matchRules),
     lost: describe(matching.lost),
     undecided: describe(matching.undecided),
     observations: observations.filter(({ remoteId }) => known.has(remoteId) && known.get(remoteId) !== 'logged'),
@@ -156,7 +192,7 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
             ),
           ]),
       ...bare.map(({ remoteId }) => unreadable(accountId, remoteId, 'The list shows too little of it to compare.')),
-      ...(await findUnknown(context, accountId, new Set(byId.keys()))),
+      ...(await findUnknown(context, gateway, accountId, new Set(byId.keys()))),
     ],
   }
 }
@@ -180,7 +216,10 @@ const maxIdlePages = 100
  * Reads an account's list from its newest transfer to the first that is older than asked for.
  * @throws Error for a list that goes round, or that goes on without anything new
  */
-async function readList({ gateway, since, options }: Context, accountId: string): Promise<Listed> {
+async function readList({ since, options }: Context, gateway: Gateway | undefined, account: string): Promise<Listed> {
+  const { gateway: name, accountId } = readGatewayAccount(account)
+  if (gateway === undefined) throw new Error(`this engine has no gateway ${name}`)
+  if (gateway.list === undefined) throw new Error(`the gateway ${name} has no lists`)
   const signal = options.signal ?? new AbortController().signal
   const earliest = Date.parse(since) - clockMarginMs
   const seen = new Map<string, Observation>()
@@ -190,14 +229,13 @@ async function readList({ gateway, since, options }: Context, accountId: string)
   let cursor: string | undefined
   do {
     const before = seen.size
-    const page = await gateway.list?.(accountId, { cursor, limit: pageSize, signal })
+    const page = await gateway.list(accountId, { cursor, limit: pageSize, signal })
     const isOld = ({ transfer }: Observation) => transfer !== undefined && Date.parse(transfer.createdAt) < earliest
-    for (const one of page?.observations ?? []) if (!isOld(one)) seen.set(one.remoteId, one)
+    for (const one of page.observations) if (!isOld(one)) seen.set(one.remoteId, one)
     // Pages are in the order of creation, and late adopted transfers may stand between older ones: only a page of old ones ends
     // it.
-    const ended =
-      page === undefined || page.next === cursor || (page.observations.length > 0 && page.observations.every(isOld))
-    if (!ended || page?.observations.every(isOld) !== true) unreadable += page?.unreadable ?? 0
+    const ended = page.next === cursor || (page.observations.length > 0 && page.observations.every(isOld))
+    if (!ended || !page.observations.every(isOld)) unreadable += page.unreadable ?? 0
     cursor = ended ? undefined : page.next
     if (cursor === undefined) continue
     idlePages = seen.size === before ? idlePages + 1 : 0
@@ -210,14 +248,16 @@ async function readList({ gateway, since, options }: Context, accountId: string)
 
 /** Transfers here whose ids are not in the list. Each is read singly, since a list may be late. */
 async function findUnknown(
-  { operations, gateway, since, options }: Context,
-  accountId: string,
+  { operations, since, options }: Context,
+  gateway: Gateway | undefined,
+  account: string,
   listed: ReadonlySet<string>,
-): Promise<readonly Difference[]> {
+): Promise<readonly Found[]> {
   const signal = options.signal ?? new AbortController().signal
-  const differences: Difference[] = []
-  for (const { id, remoteId } of await operations.confirmedSince(accountId, since)) {
-    if (listed.has(remoteId)) continue
+  const differences: Found[] = []
+  const { accountId } = readGatewayAccount(account)
+  for (const { id, remoteId } of await operations.confirmedSince(account, since)) {
+    if (listed.has(remoteId) || gateway === undefined) continue
     const about = { accountId, transferId: id, remoteId, open: true }
     try {
       if ((await gateway.get(accountId, remoteId, { signal, transferId: id })) !== undefined) continue

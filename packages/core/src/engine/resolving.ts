@@ -1,11 +1,11 @@
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { closeInput, type Input, member, openInput, read, readText, refuse } from '../input.ts'
-import type { Gateway } from '../ports/gateway.ts'
 import type { Resolution } from '../ports/safety.ts'
 import type { TransferCommandPort } from '../ports/transfer-commands.ts'
 import { findTransfer, type TransferReader } from './commands.ts'
 import { isForeignId, longestId, longestText } from './foreign-value.ts'
+import type { Gateways } from './gateways.ts'
 import { isSameMoney } from './reconciliation-matching.ts'
 
 const idRule = `must be 1 to ${longestId} characters without control characters`
@@ -20,7 +20,7 @@ const members = {
 
 /** Throws when the service does not have a transfer under an id, or has another one there. Changes nothing. */
 export async function compareTransfer<Tx>(
-  { backend, gateway }: { readonly backend: TransferReader<Tx>; readonly gateway: Gateway },
+  { backend, gateways }: { readonly backend: TransferReader<Tx>; readonly gateways: Gateways },
   transferId: string,
   remoteId: string,
   signal: AbortSignal,
@@ -28,8 +28,8 @@ export async function compareTransfer<Tx>(
   const id = Id.parse(transferId, 'transferId')
   const field = 'remoteId'
   if (!isForeignId(remoteId)) throw new OutlayError('invalid_id', `remoteId: ${idRule}`, { field })
-  const { accountId, request } = await findTransfer(backend, undefined, id)
-  const seen = await gateway.get(accountId, remoteId, { signal, transferId: id })
+  const { accountId, gateway, request } = await findTransfer(backend, undefined, id)
+  const seen = await gateways.demand(gateways.choose(gateway)).get(accountId, remoteId, { signal, transferId: id })
   if (seen === undefined) {
     const message = `The service does not know the id ${remoteId} for the account ${accountId}; check whether it is mistyped.`
     throw new OutlayError('conflict', message, { field })

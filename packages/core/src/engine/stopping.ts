@@ -8,22 +8,19 @@ import type { Engine, Stops } from './engine.ts'
 import { checkAccountId } from './enqueueing.ts'
 import { waiting } from './submission.ts'
 
-/** Name of the gateway that every engine has. */
-const onlyGateway = 'default'
-
 /** Pause until a transfer that was put back may be claimed again, in milliseconds; while the stop lasts, no worker claims it. */
 const putBackMs = 500
 
 /** Creates the commands for stops. */
-function createStops<Tx>(operations: Operations<Tx>): Stops<Tx> {
+function createStops<Tx>(operations: Operations<Tx>, names: readonly string[]): Stops<Tx> {
   return {
-    add: async (tx, stop) => operations.addStop(tx, readTarget(stop), readNote(stop)),
-    end: async (tx, target) => operations.endStop(tx, readTarget(target)),
+    add: async (tx, stop) => operations.addStop(tx, readTarget(stop, names), readNote(stop)),
+    end: async (tx, target) => operations.endStop(tx, readTarget(target, names)),
     list: async () => (await operations.state()).stops,
   }
 }
 
-function readTarget(target: StopTarget): StopTarget {
+function readTarget(target: StopTarget, names: readonly string[]): StopTarget {
   switch (target?.scope) {
     case 'all':
       return { scope: 'all' }
@@ -31,8 +28,8 @@ function readTarget(target: StopTarget): StopTarget {
       checkAccountId(target.name, 'name')
       return { scope: 'account', name: target.name }
     case 'gateway':
-      if (target.name === onlyGateway) return { scope: 'gateway', name: target.name }
-      throw refuse('name', `There is one gateway, "${onlyGateway}"; got "${String(target.name)}".`)
+      if (names.includes(target.name)) return { scope: 'gateway', name: target.name }
+      throw refuse('name', `This engine has no gateway "${String(target.name)}"; it has ${names.join(', ')}.`)
     default:
       throw refuse('scope', 'A stop is about "all", a "gateway" or an "account".')
   }
@@ -74,9 +71,10 @@ export function createPermit(mayBegin: () => boolean) {
 /** Creates the commands of {@link Engine} for stops, the fence and the database. */
 export function createSafetyCommands<Tx>(
   operations: Operations<Tx>,
+  gatewayNames: readonly string[],
 ): Pick<Engine<Tx>, 'stops' | 'sending' | 'fence' | 'adoptDatabase'> {
   return {
-    stops: createStops(operations),
+    stops: createStops(operations, gatewayNames),
     sending: () => operations.state(),
     fence: async (tx, note = {}) => operations.fence(tx, readNote(note)),
     async adoptDatabase(tx, adoption = {}) {

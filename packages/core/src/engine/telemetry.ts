@@ -1,5 +1,6 @@
 import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
+import { readGatewayAccount } from '../gateway-account.ts'
 import type { BacklogPort } from '../ports/backlog.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
 import type { TransferEvent } from '../ports/handlers.ts'
@@ -28,6 +29,12 @@ const messaging = (operation: string, type: 'send' | 'process', destination: str
   'messaging.destination.name': destination,
 })
 
+/** The attributes of an account at a gateway. */
+function placeOf(account: string): TelemetryAttributes {
+  const { gateway, accountId } = readGatewayAccount(account)
+  return { 'outlay.account.id': accountId, 'outlay.gateway': gateway }
+}
+
 /** Writes transfers inside a span, whose context they store. */
 export function traceEnqueue(
   telemetry: Telemetry,
@@ -36,9 +43,11 @@ export function traceEnqueue(
 ): Promise<readonly EnqueuedTransfer[]> {
   const [only] = transfers
   const accounts = new Set(transfers.map((transfer) => transfer.accountId))
+  const gateways = new Set(transfers.map((transfer) => transfer.gateway))
   const attributes = {
     ...messaging('enqueue', 'send', 'transfers'),
     'outlay.account.id': accounts.size === 1 ? only?.accountId : undefined,
+    'outlay.gateway': gateways.size === 1 ? only?.gateway : undefined,
     ...(transfers.length === 1
       ? { 'outlay.transfer.id': only?.id, 'outlay.rail': only?.request.destination.transferType }
       : { 'messaging.batch.message_count': transfers.length }),
@@ -67,19 +76,19 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
       }
       return settlement
     },
-    poll(accountId, transfers, signal) {
+    poll(account, transfers, signal) {
       const links = transfers.flatMap(({ traceparent }) => traceparent ?? []).slice(0, maxLinks)
-      const attributes = { 'outlay.account.id': accountId, 'outlay.poll.transfers': transfers.length }
+      const attributes = { ...placeOf(account), 'outlay.poll.transfers': transfers.length }
       return telemetry.span('outlay poll', { kind: 'internal', parent: null, links, attributes }, async (span) => {
-        const readings = await handlers.poll(accountId, transfers, signal)
+        const readings = await handlers.poll(account, transfers, signal)
         span.set({ 'outlay.poll.observed': readings.observations.length })
         return readings
       })
     },
-    readPage(accountId, cursor, signal) {
-      const attributes = { 'outlay.account.id': accountId }
+    readPage(account, cursor, signal) {
+      const attributes = placeOf(account)
       return telemetry.span('outlay read list', { kind: 'internal', parent: null, attributes }, async (span) => {
-        const page = await handlers.readPage(accountId, cursor, signal)
+        const page = await handlers.readPage(account, cursor, signal)
         span.set({ 'outlay.poll.observed': page?.observations.length })
         return page
       })
@@ -121,6 +130,7 @@ function traceAttempt(telemetry: Telemetry, claim: Claim, attempt: () => Promise
   const attributes = {
     ...messaging(step, 'process', 'transfers'),
     'outlay.account.id': claim.accountId,
+    'outlay.gateway': claim.gateway,
     'outlay.transfer.id': claim.transferId,
     'outlay.attempt': claim.attempt,
     'outlay.rail': rail,
@@ -163,6 +173,7 @@ function spanOf(subscription: string, events: readonly TransferEvent[]) {
       ...attributes,
       'messaging.message.id': only.id,
       'outlay.account.id': only.accountId,
+      'outlay.gateway': only.transfer.gateway,
       'outlay.transfer.id': only.transferId,
       'outlay.event.type': only.type,
     },
@@ -194,11 +205,11 @@ function traceHandler(
 export function traceWebhook(
   telemetry: Telemetry,
   { headers }: IncomingWebhook,
-  accountId: string,
+  account: string,
   receive: () => Promise<WebhookAnswer>,
 ): Promise<WebhookAnswer> {
   const sender = typeof headers.get === 'function' ? headers.get('traceparent') : readMember(headers, 'traceparent')
-  const attributes = { 'outlay.account.id': accountId }
+  const attributes = placeOf(account)
   const links = typeof sender === 'string' ? [sender] : []
   return telemetry.span('outlay webhook', { kind: 'consumer', links, attributes }, async (span) => {
     const answer = await receive()

@@ -1,4 +1,5 @@
 import { type ErrorCode, OutlayError } from '../error.ts'
+import { atGateway, type GatewayAccount } from '../gateway-account.ts'
 import type { ObservationPort, ObserveRules } from '../ports/observations.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { IncomingWebhook, WebhookVerifier } from '../ports/webhooks.ts'
@@ -56,18 +57,51 @@ export function foreignVerifier(
   }
 }
 
+/**
+ * The verifier of each gateway: one for all, or one each, by name. Each is passed through `guard`.
+ * @throws OutlayError `invalid_request` with the field for what verifies nothing, or for a name that is no gateway's
+ */
+export function readVerifiers(
+  webhooks: WebhookVerifier | Readonly<Record<string, WebhookVerifier>> | undefined,
+  names: readonly string[],
+  guard: (verifier: WebhookVerifier) => WebhookVerifier,
+): ((gateway: string) => WebhookVerifier) | undefined {
+  if (webhooks === undefined) return undefined
+  if (isVerifier(webhooks)) {
+    const forAll = guard(webhooks)
+    return () => forAll
+  }
+  const named = typeof webhooks === 'object' && webhooks !== null ? Object.entries(webhooks) : []
+  if (named.length === 0) throw refuse('webhooks', 'must be a verifier, or an object of verifiers by gateway')
+  for (const [name, verifier] of named) {
+    if (!names.includes(name)) throw refuse(`webhooks.${name}`, `is no gateway; there are ${names.join(', ')}`)
+    if (!isVerifier(verifier)) throw refuse(`webhooks.${name}`, 'must be a verifier, with a function verify')
+  }
+  const byName = new Map(named.map(([name, verifier]) => [name, guard(verifier)]))
+  return (gateway) => {
+    const verifier = byName.get(gateway)
+    if (verifier !== undefined) return verifier
+    throw new Error(`Give createEngine() \`webhooks\` for the gateway "${gateway}" to receive its webhooks.`)
+  }
+}
+
+const isVerifier = (webhooks: unknown): webhooks is WebhookVerifier =>
+  typeof (webhooks as Partial<WebhookVerifier> | null)?.verify === 'function'
+
+const refuse = (field: string, message: string) => OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
+
 /** Verifies a webhook and applies its observation, in a transaction of its own that waits for no other. */
 export async function receiveWebhook<Tx>(
   backend: Pick<ObservationPort<Tx>, 'receive'>,
   verifier: WebhookVerifier,
   webhook: IncomingWebhook,
-  accountId: string,
+  at: GatewayAccount,
   rules: ObserveRules,
 ): Promise<WebhookAnswer> {
   try {
-    const observation = await verifier.verify(webhook, accountId)
+    const observation = await verifier.verify(webhook, at.accountId)
     if (observation === undefined) return { status: 200, code: null, changed: 0 }
-    const changed = await backend.receive(accountId, observation, rules)
+    const changed = await backend.receive(atGateway(at), observation, rules)
     return changed === undefined ? { status: 503, code: 'conflict', changed: 0 } : { status: 200, code: null, changed }
   } catch (error) {
     for (const [code, status] of Object.entries(refusals) as [keyof typeof refusals, 400 | 401][]) {

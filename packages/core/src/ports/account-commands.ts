@@ -2,8 +2,8 @@ import type { AccountLimitsChange, AccountState } from './accounts.ts'
 
 /** State and commands of accounts. */
 export interface AccountPort<Tx> {
-  /** The committed state of an account. */
-  getAccount(accountId: string): Promise<AccountState>
+  /** The committed state of an account at a gateway, as `atGateway` writes it. */
+  getAccount(account: string): Promise<AccountState>
   /** Changes the limits of an account. */
   configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void>
   /** Keeps an account's transfers from being submitted. False when it is already paused. */
@@ -14,8 +14,11 @@ export interface AccountPort<Tx> {
   retryCredentials(tx: Tx, accountId: string): Promise<boolean>
   /** Sends the account's transfers that await funds again, with their own keys. Returns how many. */
   fundsArrived(tx: Tx, accountId: string): Promise<number>
-  /** Adopts transfers of the account that others create, from `since` on (ISO 8601). False when the account is already watched. */
-  watch(tx: Tx, accountId: string, since: string): Promise<boolean>
+  /**
+   * Adopts transfers of the account at a gateway, as `atGateway` writes it, that others create, from `since` on (ISO 8601). False when it
+   * is already watched.
+   */
+  watch(tx: Tx, account: string, since: string): Promise<boolean>
   /** Stops watching; what was found before is still decided. False when the account is not watched. */
-  unwatch(tx: Tx, accountId: string): Promise<boolean>
+  unwatch(tx: Tx, account: string): Promise<boolean>
 }

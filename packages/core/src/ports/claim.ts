@@ -16,6 +16,8 @@ export interface NewEvent {
 export interface Claim {
   readonly transferId: string
   readonly accountId: string
+  /** The gateway that it is sent to, and no other one. */
+  readonly gateway: string
   /**
    * The idempotency key to send: derived from account and host's key, or the host's key itself where an earlier release sent
    * that.

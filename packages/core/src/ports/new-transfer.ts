@@ -6,6 +6,8 @@ export interface NewTransfer {
   /** ULID. */
   readonly id: string
   readonly accountId: string
+  /** Name of the gateway that it is sent to: `default` where an engine has one. */
+  readonly gateway: string
   readonly idempotencyKey: string
   /** Fingerprint of the request, counterparty details included: equal only for equal requests. */
   readonly fingerprint: string

@@ -44,16 +44,16 @@ export interface FoundTransfer
   readonly returnWindowMs?: number | undefined
 }
 
-/** How observations are applied. */
+/** How observations are applied. An account is given as `atGateway` writes it, together with its gateway. */
 export interface ObserveRules {
   readonly decide: DecideChange
   /** The row for a transfer that is not known here; `undefined` when the observation says too little. */
-  readonly describe: (observation: Observation) => FoundTransfer | undefined
+  readonly describe: (observation: Observation, account: string) => FoundTransfer | undefined
   /** How long the money of a transfer between these rails or chains may come back, in milliseconds; `undefined` where it cannot. */
-  readonly returnWindowMs: (transferTypes: readonly string[]) => number | undefined
+  readonly returnWindowMs: (transferTypes: readonly string[], account: string) => number | undefined
 }
 
-/** Applies what was observed at the service. */
+/** Applies what was observed at the service. An account is given as `atGateway` writes it, together with its gateway. */
 export interface ObservationPort<Tx> {
   /**
    * Applies observations of one account in the given transaction; returns how many transfers changed. Each return of a transfer is
@@ -61,10 +61,10 @@ export interface ObservationPort<Tx> {
    * unknown remote id changes nothing but is recorded: a transfer that later gets that id is polled at once. On a watched
    * account the observed transfer is adopted once it is certain that no transfer here stands for it.
    */
-  observe(tx: Tx, accountId: string, observations: readonly Observation[], rules: ObserveRules): Promise<number>
+  observe(tx: Tx, account: string, observations: readonly Observation[], rules: ObserveRules): Promise<number>
   /**
    * Applies one observation in the same way in a transaction of its own, which waits for no other transaction. Gives `undefined`
    * when another one has the transfer locked: nothing is written then.
    */
-  receive(accountId: string, observation: Observation, rules: ObserveRules): Promise<number | undefined>
+  receive(account: string, observation: Observation, rules: ObserveRules): Promise<number | undefined>
 }

@@ -50,7 +50,9 @@ export interface AccountReconciliation {
   readonly observations: readonly Observation[]
 }
 
-/** The part of the backend that controls what may be sent. */
+/**
+ * The part of the backend that controls what may be sent. A reconciliation compares an account at one gateway, as `atGateway` writes it.
+ */
 export interface Operations<Tx> {
   /** The committed state. Changes nothing. */
   state(): Promise<SendingState>
@@ -66,6 +68,8 @@ export interface Operations<Tx> {
   recordRestore(): Promise<void>
   /** Accounts that have transfers or are watched, sorted. */
   accounts(): Promise<readonly string[]>
+  /** Names of the gateways that workers have or had, and of those that transfers wait for. */
+  gateways(): Promise<readonly string[]>
   /** Transfers of an account that the service may have although their ids there are not known here. */
   unconfirmed(accountId: string): Promise<readonly UnconfirmedTransfer[]>
   /** Ids at the service of the account's transfers that were enqueued since the given moment, by transfer id. */

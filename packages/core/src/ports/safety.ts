@@ -1,6 +1,6 @@
 import type { Environment } from '../transfer-type.ts'
 
-/** The target of a stop: everything, one gateway by its name, or one account. An engine has one gateway, `default`. */
+/** The target of a stop: everything, one gateway by its name, or one account at all gateways. The only gateway of an engine is `default`. */
 export type StopTarget =
   | { readonly scope: 'all' }
   | { readonly scope: 'gateway'; readonly name: string }

@@ -12,6 +12,8 @@ import type { WorkOptions } from './work-options.ts'
 export interface PolledTransfer {
   readonly transferId: string
   readonly accountId: string
+  /** The gateway that has it. */
+  readonly gateway: string
   readonly remoteId: string
   readonly status: TransferStatus
   /** Rail or chain of the destination; determines the poll interval. */
@@ -56,9 +58,11 @@ export interface ReturnLoad {
 /** How returns are read: by pages of the account's list, or only the transfers that have to be read now, one by one. */
 export type ReturnReadingKind = 'list' | 'single'
 
-/** What the engine does with work from a backend. */
+/** What the engine does with work from a backend. An account is given as `atGateway` writes it, together with its gateway. */
 export interface WorkHandlers<Tx> {
-  /** The client as which every transfer is sent; `undefined` when the gateway returns one for each account. */
+  /** Names of the engine's gateways. Transfers to any other gateway are neither claimed nor read. */
+  readonly gateways: readonly string[]
+  /** The client as which every transfer is sent; `undefined` when a gateway returns one for each account. */
   readonly client?: string | undefined
   /** Age of an unknown outcome at which a person has to decide, in milliseconds. */
   readonly unknownLimitMs: number
@@ -74,9 +78,9 @@ export interface WorkHandlers<Tx> {
     recordLate?: (settlement: Settlement) => void,
   ): Promise<Settlement>
   /** Polls transfers of one account one by one and returns the observations; transfers that could not be read are left out. */
-  poll(accountId: string, transfers: readonly PolledTransfer[], signal: AbortSignal): Promise<Readings>
+  poll(account: string, transfers: readonly PolledTransfer[], signal: AbortSignal): Promise<Readings>
   /** Reads a page of an account's list, from its beginning without a cursor; `undefined` when the other side has no lists. */
-  readPage(accountId: string, cursor: string | null, signal: AbortSignal): Promise<ListPage | undefined>
+  readPage(account: string, cursor: string | null, signal: AbortSignal): Promise<ListPage | undefined>
   /** Delay until the next poll, in milliseconds. */
   nextPollMs(transfer: Pick<PolledTransfer, 'accountId' | 'transferType' | 'polls'>): number
   /** Delay until the next read of a watched account, in milliseconds, after this many reads in a row that found nothing or failed. */
@@ -84,7 +88,7 @@ export interface WorkHandlers<Tx> {
   /** Decides whether returns of an account are read now. Absent when the other side does not report any. */
   readonly decideReturnReading?: ((load: ReturnLoad) => ReturnReadingKind | undefined) | undefined
   readonly rules: ObserveRules
-  /** Environment of the gateway, if it declares one. */
+  /** Environment of the gateways, if they declare one. */
   readonly environment?: Environment | undefined
   /** Decides how far an account is throttled after the service answered 429. */
   readonly decideThrottle: DecideThrottle

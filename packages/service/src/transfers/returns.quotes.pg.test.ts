@@ -58,6 +58,18 @@ const giveBack = async (transfer: TransferResource, amount: object, second = '0'
   return fact
 }
 
+it('a return is refused from code that does not know quotes, and would credit the source with it', async () => {
+  const transfer = await settle(await pay())
+  const before = await payments.balance()
+  const lines = [{ kind: 'outside', value: 'MXN', rail: 'spei', bucket: 'available', amount: '0' }]
+  const old = { id: 'old', transfer_id: transfer.id, code: 'returned', amount: '100', currency: 'MXN', lines }
+  const book = inTransaction(context, (tx) =>
+    tx.query('select outlay_service.transfer_return_many($1::jsonb, true, now())', [JSON.stringify([old])]),
+  )
+  await expect(book).rejects.toThrow('its share at the source')
+  expect(await payments.balance()).toBe(before)
+})
+
 describe('what the rail says about a payout with a quote', () => {
   it('is judged by what arrives, not by what was taken', async () => {
     const before = await payments.balance()
@@ -168,16 +180,4 @@ it('a swap that is reversed takes its tokens back, and what the wallet has spent
   expect(owed).toMatchObject([{ amount: { value: '37', currency: 'EURC' } }])
   expect(await payments.balance()).toBeCloseTo(before - 50, 6)
   await expectSoundLedger(context)
-
-  it('is refused from code that does not know quotes, and would credit the source with it', async () => {
-    const transfer = await settle(await pay())
-    const before = await payments.balance()
-    const lines = [{ kind: 'outside', value: 'MXN', rail: 'spei', bucket: 'available', amount: '0' }]
-    const old = { id: 'old', transfer_id: transfer.id, code: 'returned', amount: '100', currency: 'MXN', lines }
-    const book = inTransaction(context, (tx) =>
-      tx.query('select outlay_service.transfer_return_many($1::jsonb, true, now())', [JSON.stringify([old])]),
-    )
-    await expect(book).rejects.toThrow('its share at the source')
-    expect(await payments.balance()).toBe(before)
-  })
 })
