@@ -91,8 +91,6 @@ export const stacks: readonly Stack[] = [
   compile('7.0', 'commonjs', 'bundler'),
   { ...compile('7.0', 'node16', 'node16'), isEssential: true },
   compile('7.0', 'nodenext', 'nodenext'),
-  useLibrary('postgres-js'),
-  useLibrary('drizzle-postgres-js'),
   useLibrary('sequelize'),
   useLibrary('typeorm'),
   { name: 'drivers as ES modules', command: 'node library.mjs' },

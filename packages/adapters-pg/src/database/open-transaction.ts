@@ -72,7 +72,7 @@ export async function isLeftOpen(client: QueryClient): Promise<boolean> {
 }
 
 /** A text that Postgres refuses outside a transaction, and that changes nothing in one. As one message, it is one round trip. */
-export const probe = 'savepoint outlay_probe; release savepoint outlay_probe'
+const probe = 'savepoint outlay_probe; release savepoint outlay_probe'
 
 /**
  * Lets Postgres decide whether a transaction is open. For what does not know it: a client of an older node-postgres, a pool, or

@@ -29,9 +29,11 @@ interface OpenTransaction {
  * const engine = createEngine({ backend: postgres({ driver: sequelizeDriver({ sequelize, pool }) }), gateway })
  */
 export function sequelizeDriver(options: SequelizeDriverOptions): Driver<Transaction> {
+  const background = poolDriver(options.pool, options, ['sequelize', 'pool'])
   return {
-    ...poolDriver(options.pool, options, ['sequelize', 'pool']),
+    ...background,
     name: 'sequelize',
+    maxConnections: Math.min(background.maxConnections ?? defaultMax, mostTransactions(options.sequelize)),
     async execute(tx, statement, values) {
       const client = clientOf(tx as unknown as OpenTransaction)
       // The types of Sequelize give other values.
@@ -39,6 +41,15 @@ export function sequelizeDriver(options: SequelizeDriverOptions): Driver<Transac
     },
     transaction: (work) => options.sequelize.transaction(work),
   }
+}
+
+/** Connections of Sequelize's pool unless the host says otherwise. */
+const defaultMax = 5
+
+/** How many transactions of Sequelize can be open at once. Handlers have some of them, and must leave the host others. */
+function mostTransactions(sequelize: Sequelize): number {
+  const { options } = sequelize as unknown as { readonly options?: { readonly pool?: { readonly max?: number } } }
+  return options?.pool?.max ?? defaultMax
 }
 
 /** The connection of a transaction, as long as it belongs to that transaction. */
