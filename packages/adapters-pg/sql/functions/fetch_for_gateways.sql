@@ -52,8 +52,8 @@ begin
       and not exists (select 1 from {{schema}}.account f
         where f.account_id = t.account_id and (f.paused or f.rate_per_second is not null or f.concurrency is not null))
       and t.gateway = any (p_gateways)
-      and not exists (
-        select 1 from {{schema}}.stop s where s.scope = 'account' and s.name = t.account_id or s.scope = 'gateway' and s.name = t.gateway)
+      and not exists (select 1 from {{schema}}.stop s where s.scope = 'account' and s.name = t.account_id)
+      and not exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = t.gateway)
       and not exists (select 1 from {{schema}}.account_throttle p where p.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
       and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
       and not exists (select 1 from {{schema}}.unauthorized_transfer o where o.transfer_id = t.id)

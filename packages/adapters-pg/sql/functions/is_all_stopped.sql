@@ -6,3 +6,5 @@ create or replace function {{schema}}.is_all_stopped(p_gateways text[]) returns 
       select 1 from unnest(p_gateways) as g (name)
       where not exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = g.name))
 $$;
+-- Earlier workers call it through a function that has been replaced by now.
+drop function if exists {{schema}}.is_all_stopped();

@@ -33,3 +33,5 @@ begin
   from removed t;
 end
 $$;
+-- Earlier workers call it through a function that has been replaced by now.
+drop function if exists {{schema}}.queue_dequeue_recent(integer, text);

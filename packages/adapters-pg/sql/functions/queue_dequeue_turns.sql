@@ -56,3 +56,5 @@ begin
   delete from {{schema}}.outbox o where o.id = any (ids);
 end
 $$;
+-- Earlier workers call it through a function that has been replaced by now.
+drop function if exists {{schema}}.queue_dequeue_turns(text, bigint, bigint, bigint, text[], integer);

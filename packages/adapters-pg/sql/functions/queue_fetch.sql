@@ -74,3 +74,5 @@ begin
   end if;
 end
 $$;
+-- Earlier workers call it through a function that has been replaced by now.
+drop function if exists {{schema}}.queue_fetch(integer, text);

@@ -16,6 +16,8 @@ begin
     select p.account_id, f.concurrency is not null as bounded from {{schema}}.account_throttle p
     left join {{schema}}.account f on f.account_id = {{schema}}.account_of(p.account_id)
     where p.waiting and f.paused is not true and p.account_id > p_after
+      -- A claim would hold them again without a permit, and the next call would release them again.
+      and not exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = {{schema}}.gateway_of(p.account_id))
     order by p.account_id limit p_accounts for update of p skip locked
   loop
     account_id := v_account.account_id;

@@ -20,9 +20,3 @@ create table {{schema}}.started_gateway (
   name text primary key
 );
 comment on table {{schema}}.started_gateway is 'Gateways whose stop has ended, until a worker has made due what waited for that.';
-
--- These ask for the gateways of the worker now.
-drop function if exists {{schema}}.is_all_stopped();
-drop function if exists {{schema}}.queue_fetch(integer, text);
-drop function if exists {{schema}}.queue_dequeue_recent(integer, text);
-drop function if exists {{schema}}.queue_dequeue_turns(text, bigint, bigint, bigint, text[], integer);

@@ -11,6 +11,7 @@ const texts = {
       select r.account_id, r.probed_id from {{schema}}.unauthorized_account r
       where r.probe_at <= clock_timestamp()
         and not exists (select 1 from {{schema}}.account f where f.account_id = {{schema}}.account_of(r.account_id) and f.paused)
+        and not exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = {{schema}}.gateway_of(r.account_id))
       order by r.probe_at
     ) r cross join lateral (
       select n.id from (
@@ -40,10 +41,14 @@ const texts = {
         where t.reason = 'unauthenticated' and t.account_id > w.account_id order by t.account_id limit 1)
       from waiting w where w.account_id is not null
     )
-    select 1 from waiting w where exists (
-      select 1 from {{schema}}.transfer t
-      where t.account_id = w.account_id and t.stage = 'queued' and t.reason = 'unauthenticated'
-        and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))) limit 1`,
+    select 1 from waiting w
+    cross join (select 'default' as name union select a.name from {{schema}}.attended_gateway a) g
+    where w.account_id is not null
+      -- First, for the rows of an account that is still refused are not read then.
+      and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(g.name, w.account_id))
+      and exists (
+        select 1 from {{schema}}.transfer t
+        where t.account_id = w.account_id and t.gateway = g.name and t.stage = 'queued' and t.reason = 'unauthenticated') limit 1`,
   clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
   wake_waiting: `select {{schema}}.queue_wake_unlocked(array_agg({{schema}}.job_id(t.id)), array_agg(t.not_before)) as count
     from {{schema}}.transfer t where t.id = any ($1::text[])`,

@@ -203,6 +203,24 @@ create index concurrently one_negative on {{schema}}.one (id) where id < 0;
     client.release()
   })
 
+  it('make new functions before those that may call them are replaced, behind the tables', async () => {
+    const pool = open(await database.another())
+    const client = await pool.connect()
+    const made = (name: string, called: string): Migration => ({
+      name: `functions/${name}`,
+      sql: `create or replace function {{schema}}.${name}() returns text language sql as $$ select ${called} $$;`,
+      repeatable: true,
+    })
+    const table: Migration = { name: '0001_first', sql: 'create table {{schema}}.first ();', repeatable: false }
+    const steps: string[] = []
+    const migrate = (...migrations: Migration[]) =>
+      applyMigrations(client, { schema: 'app', migrations, onStep: (name) => void steps.push(name) })
+    await migrate(made('a', `'a'`), made('z', `'z'`))
+    await migrate(table, made('a', '{{schema}}.b()'), made('b', `'b'`), made('z', '{{schema}}.b()'))
+    expect(steps.slice(2)).toEqual(['0001_first', 'functions/b', 'functions/a', 'functions/z'])
+    client.release()
+  })
+
   it('of a later release let this one start, unless one of them forbids it', async () => {
     const pool = open(await database.another())
     const backend = postgres({ driver: pgDriver(pool) })

@@ -107,7 +107,7 @@ function findPending(
   { schema, migrations }: MigrateOptions,
 ): readonly Migration[] {
   const isAhead = unknownNumbered(applied.keys(), migrations).length > 0
-  return migrations.filter((migration) => {
+  const pending = migrations.filter((migration) => {
     if (applied.get(migration.name) === checksum(migration)) return false
     if (!applied.has(migration.name)) return true
     if (migration.repeatable) return !isAhead
@@ -115,6 +115,9 @@ function findPending(
       `The migration ${migration.name} has run in "${schema}" with another text; migrations never change.`,
     )
   })
+  // What is replaced may call what is new, and hosts go on meanwhile.
+  const isReplaced = (migration: Migration) => Number(rankOf(migration) === 2 && applied.has(migration.name))
+  return pending.toSorted((a, b) => rankOf(a) - rankOf(b) || isReplaced(a) - isReplaced(b))
 }
 
 async function runBesideOthers(session: SqlSession, migration: Migration, options: MigrateOptions): Promise<void> {
