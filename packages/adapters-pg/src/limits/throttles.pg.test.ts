@@ -246,6 +246,21 @@ describe('an account with limits', async () => {
     expect((await pool.query('select from outlay.account_throttle where waiting')).rowCount).toBe(0)
   })
 
+  it('releases nothing at a stopped gateway, where a claim would only hold it again', async () => {
+    await pool.query(
+      `insert into outlay.account_throttle (account_id, waiting) values ('acme', true), ('second acme', true)`,
+    )
+    await pool.query(`insert into outlay.stop (scope, name) values ('gateway', 'second')`)
+    const store = createThrottleStore(pgDriver(pool), resolveNames({}).tokens)
+    // Of an account without any transfer that waits, the mark goes.
+    await store.release()
+    const waiting = await pool.query('select account_id from outlay.account_throttle where waiting')
+    expect(waiting.rows).toEqual([{ account_id: 'second acme' }])
+    await pool.query('delete from outlay.stop')
+    await store.release()
+    expect((await pool.query('select from outlay.account_throttle where waiting')).rowCount).toBe(0)
+  })
+
   it('lets transfers that await funds wait for their turn, not to be read again and again', async () => {
     const { engine } = make()
     const transfers = await enqueueMany(engine, 40, 'slow')
