@@ -47,12 +47,12 @@ const obstacles: Readonly<
   },
   not_complete: {
     message: ({ id, status }) =>
-      `The transfer ${id} is ${status}, and only of a complete one comes money back; dismiss the return.`,
+      `The transfer ${id} is ${status}, and money comes back only of a complete one; dismiss the return.`,
     field: 'amount',
   },
   other_currency: {
     message: ({ id, whole }) =>
-      `The return is in another currency than the ${whole} of the transfer ${id}; give its amount and currency as the bank took them from the transfer, or dismiss the return.`,
+      `The return is in another currency than the ${whole} of the transfer ${id}; give how much that is in the currency of the transfer, with that currency, or dismiss the return.`,
     field: 'currency',
   },
   exceeds_transfer: {

@@ -6,6 +6,11 @@ import { createSimulatedCustody } from '../rails/simulated/custody.ts'
 import { mostAdditionalWallets } from './internal.ts'
 import type { AddressResource } from './view.ts'
 
+interface AddressPage {
+  readonly addresses: readonly AddressResource[]
+  readonly pagination: { readonly next: string | null }
+}
+
 const { pool } = await serviceDatabase()
 const custody = createSimulatedCustody()
 
@@ -21,8 +26,16 @@ const open = async (parts: Partial<ServiceContext> = {}) => {
       key: crypto.randomUUID(),
       body,
     })
-  const list = async () =>
-    (await service.call<{ addresses: AddressResource[] }>(`${path}?page[size]=100`, { token })).json.addresses
+  /** All of them: the clock stands still, so the order of their ids is not that of their creation, and a page is any of them. */
+  const list = async () => {
+    const all: AddressResource[] = []
+    for (let after = ''; ; ) {
+      const { json } = await service.call<AddressPage>(`${path}?page[size]=100${after}`, { token })
+      all.push(...json.addresses)
+      if (json.pagination.next === null) return all
+      after = `&page[after]=${encodeURIComponent(json.pagination.next)}`
+    }
+  }
   return { create, list }
 }
 
