@@ -2,8 +2,16 @@ import { Address } from '../address.ts'
 import { OutlayError } from '../error.ts'
 import type { ChainFamily } from '../transfer-type.ts'
 
-/** Families whose addresses no id of a service looks like: they have a checksum, a prefix, or both. */
-const families: readonly ChainFamily[] = ['evm', 'stellar', 'xrp', 'canton']
+/**
+ * Families whose addresses no id of a service looks like, and the shape that each has. Most ids have none of these shapes, and are not
+ * parsed: a refusal costs more than the rest of the check.
+ */
+const shapes: readonly (readonly [ChainFamily, RegExp])[] = [
+  ['evm', /^0x/],
+  ['stellar', /^[GM][A-Z2-7]{55,68}$/],
+  ['xrp', /^r/],
+  ['canton', /::/],
+]
 
 const isAddress = (text: string, family: ChainFamily): boolean => {
   try {
@@ -27,7 +35,7 @@ export function refuseAddresses(request: unknown, prefix: string): void {
     const leg = legs?.[side]
     const name = leg?.addressId === undefined ? 'address_id' : 'addressId'
     const id: unknown = leg?.[name]
-    if (typeof id !== 'string' || !families.some((family) => isAddress(id, family))) continue
+    if (typeof id !== 'string' || !shapes.some(([family, shape]) => shape.test(id) && isAddress(id, family))) continue
     const message = `is an address and no id; ${advice[side]}`
     throw OutlayError.fromIssues([{ field: `${prefix}${side}.${name}`, code: 'invalid_id', message }])
   }
