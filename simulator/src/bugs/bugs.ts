@@ -53,6 +53,11 @@ export const bugs: readonly Bug[] = [
     },
   },
   {
+    name: 'a_quote_is_used_again',
+    breaks: ['quotes_once'],
+    sql: { on: 'service', name: 'quote_claim', from: 'and q.transfer_id is null', to: '' },
+  },
+  {
     name: 'no_fence_at_settle',
     breaks: ['status_path', 'nothing_stuck', 'same_on_both_sides', 'one_effect', 'keys'],
     sql: {

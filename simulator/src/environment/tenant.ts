@@ -34,6 +34,8 @@ export interface Tenant {
   readonly client: Client
   /** Whole units of USDC that were put into the wallet so far. */
   funded: number
+  /** Quotes of its payouts, by their numbers. */
+  readonly quotes: Map<number, string>
   /** Puts USDC into the wallet. */
   fund(amount: number): Promise<void>
   /** Lets the host use another client of the service; says so when there is none. */
@@ -56,6 +58,8 @@ export interface TenantOptions {
   readonly hasTwoClients: boolean
   /** Hosts have two gateways; the second one has the second client. */
   readonly twoGateways: boolean
+  /** They pay to a bank of another currency. */
+  readonly hasQuotes: boolean
   /** Place of a payout among those of its tenant: its key at the host, which other tenants have too. */
   readonly placeOf: (payout: PlannedPayout) => number
 }
@@ -100,7 +104,7 @@ async function makeTenant(
   seed: number,
   account: SeededClient['accounts'][number],
   clients: readonly Credentials[],
-  { links, placeOf, twoGateways }: TenantOptions,
+  { links, placeOf, twoGateways, hasQuotes }: TenantOptions,
 ): Promise<Tenant> {
   const wallet = account.wallets.find(({ transferTypes }) => transferTypes.includes('base'))
   const [credentials] = clients
@@ -110,6 +114,11 @@ async function makeTenant(
   const register = async (last4: string) => {
     const bank = { ...usBankAccount, accountNumber: `70000${last4}`, transferTypes: ['wire', 'ach_credit'] }
     return (await client.addresses.createExternal(accountId, bank)).id
+  }
+  const registerAbroad = async () => {
+    const { routingNumber: _, ...bank } = usBankAccount
+    const clabe = { ...bank, accountNumber: '032180000118359719', transferTypes: ['spei'] }
+    return (await client.addresses.createExternal(accountId, clabe)).id
   }
   const payee = { name: 'Ada', address: addresses.evm[0], transferTypes: ['base'] }
   const [good, returned, rejecting, { id: payeeId }, { secret = '' }] = await Promise.all([
@@ -122,8 +131,11 @@ async function makeTenant(
   const bank = links
     ? await linkBank(client, accountId, (what, body) => simulate(environment, { credentials }, what, body))
     : undefined
+  const abroad = hasQuotes ? await registerAbroad() : ''
+  const quotes = new Map<number, string>()
   const tenant: Tenant = {
     accountId,
+    quotes,
     walletId: wallet.addressId,
     credentials,
     secondCredentials: twoGateways ? clients[1] : undefined,
@@ -151,13 +163,14 @@ async function makeTenant(
       accountId,
       idempotencyKey: `payout-${seed}-${placeOf(payout)}`,
       note: `payout ${payout.number}`,
+      ...(quotes.has(payout.number) ? { quoteId: quotes.get(payout.number) } : {}),
       ...(payout.inSeconds === undefined ? {} : { notBefore: new Date(Date.now() + payout.inSeconds * 1_000) }),
       amount: amountOf(payout),
       source:
         payout.kind === 'debit'
           ? { addressId: bank?.id ?? '', valueType: 'USD', transferType: 'ach_debit' }
           : { addressId: wallet.addressId, valueType: 'USDC', transferType: 'base' },
-      destination: destinationOf(payout, { payeeId, good, returned, rejecting, walletId: wallet.addressId }),
+      destination: destinationOf(payout, { payeeId, good, returned, rejecting, abroad, walletId: wallet.addressId }),
     }),
   }
   return tenant
@@ -179,6 +192,7 @@ interface Payees {
   readonly good: string
   readonly returned: string
   readonly rejecting: string
+  readonly abroad: string
   readonly walletId: string
 }
 
@@ -194,6 +208,8 @@ function destinationOf({ kind, amount }: PlannedPayout, to: Payees): EnqueueRequ
       return { addressId: to.rejecting, valueType: 'USD', transferType: 'wire' }
     case 'debit':
       return { addressId: to.walletId, valueType: 'USDC', transferType: 'base' }
+    case 'quoted':
+      return { addressId: to.abroad, valueType: 'MXN', transferType: 'spei' }
     case 'swap':
       return { addressId: to.walletId, valueType: 'SBC', transferType: 'base' }
     case 'new_wallet': {

@@ -3,6 +3,7 @@ import { checkClients, checkLifetimes, checkTimes, checkUnknown } from './attemp
 import { checkEffects, checkEvents } from './events.ts'
 import type { Evidence } from './evidence.ts'
 import { checkLedger } from './ledger.ts'
+import { checkQuotes } from './quotes.ts'
 import { checkReturns } from './returns.ts'
 import { checkKeys, checkOneEffect, checkSides, checkTenants, checkWaiting } from './transfers.ts'
 
@@ -16,6 +17,7 @@ export async function checkAll(at: Evidence): Promise<readonly Violation[]> {
     checkTenants,
     checkEvents,
     checkReturns,
+    checkQuotes,
     checkEffects,
     checkLedger,
     checkTimes,

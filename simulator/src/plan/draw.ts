@@ -17,8 +17,8 @@ const payoutKinds = [
   'debit',
 ] as const
 
-/** What a payout is like. */
-type PayoutKind = (typeof payoutKinds)[number]
+/** What a payout is like. One that is `quoted` changes its currency, and is drawn by its player alone. */
+type PayoutKind = (typeof payoutKinds)[number] | 'quoted'
 
 /** One payout of a plan; its number is its place among all payouts of the plan. */
 export interface PlannedPayout {

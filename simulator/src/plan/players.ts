@@ -23,6 +23,7 @@ export const players = [
   'maintenance',
   'returned_payments',
   'two_gateways',
+  'quotes',
 ] as const
 
 /** Name of a player. */
@@ -107,6 +108,13 @@ export type PlayerStep =
       readonly nth: number
       readonly code: 'R01' | 'R03' | 'R10'
       readonly webhooks: 'none' | 'twice' | 'late'
+    }
+  /** A host asks for one quote, lets time pass, and enqueues these payouts with it, of which one at most may be paid. */
+  | {
+      readonly do: 'quote'
+      readonly tenant: number
+      readonly payouts: readonly PlannedPayout[]
+      readonly seconds: number
     }
   /** Healthy tenants must be served now. */
   | { readonly do: 'serve' }
@@ -197,6 +205,17 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
       }),
     ],
   ],
+  quotes: ({ below, oneOf, tenants, payouts }) => [
+    [
+      16,
+      () => ({
+        do: 'quote',
+        tenant: below(tenants),
+        payouts: payouts(1 + below(2)).map(({ number }) => ({ number, kind: 'quoted', amount: 5 + below(40) })),
+        seconds: oneOf([0, 0, 0, 400]),
+      }),
+    ],
+  ],
   firewalls: ({ some, oneOf, fraction }) => [
     [8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]), isNew: fraction() < 0.7 })],
   ],
@@ -211,7 +230,7 @@ export function playerSteps(draw: Draw, taking: ReadonlySet<Player>): Choices<Pl
 const fewPlayers = 3
 
 /** Those that came later: they are drawn from dice of their own, one after the other, so that seeds without them mean what they meant. */
-const latePlayers: readonly Player[] = ['returned_payments', 'two_gateways']
+const latePlayers: readonly Player[] = ['returned_payments', 'two_gateways', 'quotes']
 
 /** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */
 export function drawPlayers({ fraction }: Draw, playing: ReadonlySet<Player>, late: Draw): ReadonlySet<Player> {

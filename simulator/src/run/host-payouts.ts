@@ -1,5 +1,7 @@
 import type { PoolClient } from 'pg'
 import type { Tenant } from '../environment/tenant.ts'
+import { askedOf } from '../judging/asked.ts'
+import type { PlannedPayout } from '../plan/draw.ts'
 import type { Run } from './run-state.ts'
 
 /** A tenant of a run by its number in the plan. */
@@ -69,3 +71,34 @@ export async function resubmitPayout(
 }
 
 const timeOf = (time: string | null | undefined): number => Date.parse(time ?? '1970-01-01T00:00:00Z')
+
+class RolledBack extends Error {}
+
+/** Enqueues payouts in one transaction of their host, which commits them or does not; says which. */
+export async function enqueue(
+  at: Run,
+  index: number,
+  payouts: readonly PlannedPayout[],
+  rollBack: boolean,
+): Promise<string> {
+  const tenant = tenantOf(at, index)
+  const requests = payouts.map((payout) => tenant.request(payout))
+  try {
+    await at.office.transaction(async (tx) => {
+      const { enqueue, enqueueMany } = at.office.engine.transfers
+      const [only] = requests
+      const transfers =
+        requests.length === 1 && only !== undefined ? [await enqueue(tx, only)] : await enqueueMany(tx, requests)
+      for (const [place, { id }] of transfers.entries()) {
+        const request = requests[place]
+        const asked = request === undefined ? null : askedOf(request)
+        await keepPayout(at, tx, payouts[place]?.number ?? -1, id, tenant.accountId, asked)
+      }
+      if (rollBack) throw new RolledBack()
+    })
+    return 'committed'
+  } catch (error) {
+    if (error instanceof RolledBack) return 'rolled back'
+    throw error
+  }
+}

@@ -5,6 +5,7 @@ import type { PlayerStep } from '../plan/players.ts'
 import { endHolds, hold } from './holds.ts'
 import { findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { maintain, useOwnPool } from './host-pools.ts'
+import { payWithQuote } from './quoted-payouts.ts'
 import { returnPayments } from './returned-payments.ts'
 import type { Run } from './run-state.ts'
 import { serve } from './served.ts'
@@ -56,6 +57,8 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
     case 'return':
       at.returns = step
       return returnPayments(at, step)
+    case 'quote':
+      return payWithQuote(at, step)
     case 'resubmit_twice':
       return resubmitTwice(at, step.choice)
     case 'serve':

@@ -147,6 +147,7 @@ function tenantOptions({ tenants: count, sharesClient, twoGateways = false, step
     twoGateways,
     links: steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit')),
     hasTwoClients: steps.some((step) => step.do === 'change_client'),
+    hasQuotes: steps.some((step) => step.do === 'quote'),
     placeOf: ({ number }) => places.get(number) ?? number,
   }
 }

@@ -1,11 +1,9 @@
 import { OutlayError, type TransferDestination } from '@outlay/core'
 import { simulate, type Tenant } from '../environment/tenant.ts'
-import { askedOf } from '../judging/asked.ts'
-import type { PlannedPayout } from '../plan/draw.ts'
 import { breakNetwork } from '../plan/network.ts'
 import type { Step } from '../plan/plan.ts'
 import { removeWaitingJobs } from '../queue.ts'
-import { findPayout, keepPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
+import { enqueue, findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { playStep } from './player-steps.ts'
 import type { Run } from './run-state.ts'
 import { restart } from './worker-starts.ts'
@@ -59,6 +57,7 @@ export async function runStep(at: Run, step: Step): Promise<string> {
     case 'maintain':
     case 'use_pool':
     case 'return':
+    case 'quote':
     case 'resubmit_twice':
     case 'serve':
       return playStep(at, step)
@@ -168,31 +167,6 @@ async function disturb(at: Run, step: Step): Promise<string> {
       return ''
     default:
       return ''
-  }
-}
-
-class RolledBack extends Error {}
-
-async function enqueue(at: Run, index: number, payouts: readonly PlannedPayout[], rollBack: boolean): Promise<string> {
-  const tenant = tenantOf(at, index)
-  const requests = payouts.map((payout) => tenant.request(payout))
-  try {
-    await at.office.transaction(async (tx) => {
-      const { enqueue, enqueueMany } = at.office.engine.transfers
-      const [only] = requests
-      const transfers =
-        requests.length === 1 && only !== undefined ? [await enqueue(tx, only)] : await enqueueMany(tx, requests)
-      for (const [place, { id }] of transfers.entries()) {
-        const request = requests[place]
-        const asked = request === undefined ? null : askedOf(request)
-        await keepPayout(at, tx, payouts[place]?.number ?? -1, id, tenant.accountId, asked)
-      }
-      if (rollBack) throw new RolledBack()
-    })
-    return 'committed'
-  } catch (error) {
-    if (error instanceof RolledBack) return 'rolled back'
-    throw error
   }
 }
 
