@@ -200,6 +200,14 @@ test('a missing record is undefined', async () => {
   expect((await failing(client.transfers.list(accountId))).code).toBe('not_found')
 })
 
+test('a record that somebody else does not find is not missing', async () => {
+  for (const body of ['<html>not here</html>', '', { message: 'no Route matched' }]) {
+    server.script(answer(404, body))
+    const error = await failing(client.transfers.get(accountId, 'x'))
+    expect(error).toMatchObject({ code: 'service_unavailable', status: 404 })
+  }
+})
+
 test('filters and the page are sent under their documented names', async () => {
   server.script(answer(200, { transfers: [], pagination: {} }))
   const filters = { automationId: 'a', valueType: 'USDC', transferType: 'base', transactionId: '0x1', pageSize: 100 }

@@ -88,8 +88,12 @@ const refusedByStatus: readonly number[] = [401, 403, 429]
  */
 const createAnswerError = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Date, before: boolean) => {
   const refusal = readAttemptRefusal(call, attempt, now)
-  if (call.idempotencyKey === undefined) return createRefusalError(call, refusal, before)
   const { status, stated } = refusal
+  if (call.idempotencyKey === undefined) {
+    // A page that says 404 without a code may be of somebody else, who knows nothing: it is no absence.
+    const isNobodys = status === 404 && !stated
+    return createRefusalError(call, refusal, before, isNobodys ? 'service_unavailable' : undefined)
+  }
   const isPage = !stated && status >= 400 && status < 500 && !refusedByStatus.includes(status)
   if (isPage || (before && !isDecidedBehindKey(attempt.answer, refusal))) {
     return createRefusalError(call, refusal, true, 'outcome_unknown')

@@ -26,18 +26,19 @@ test('a list leaves nothing out unsaid, neither what it cannot read nor what is 
 })
 
 test.each([
-  ['the service', { code: 'not_found' }],
-  ['somebody', '<html>not here</html>'],
-])('a list that %s does not find is not an empty one', async (_, body) => {
+  ['the service', { code: 'not_found' }, 'not_found'],
+  // After a restore, an account that a gateway does not find has nothing there.
+  ['somebody', '<html>not here</html>', 'service_unavailable'],
+])('a list that %s does not find is not an empty one', async (_, body, code) => {
   exchange.server.script(answer(404, body))
-  await expect(list()).rejects.toMatchObject({ code: 'not_found' })
+  await expect(list()).rejects.toMatchObject({ code })
 })
 
 test('a transfer that somebody else does not find is not unknown to the service', async () => {
   const get = () => exchange.gateway.get(accountId, transfer.id, { signal: new AbortController().signal })
   for (const body of ['<html>not here</html>', '', { message: 'no Route matched' }]) {
     exchange.server.script(answer(404, body))
-    await expect(get()).rejects.toMatchObject({ code: 'not_found' })
+    await expect(get()).rejects.toMatchObject({ code: 'service_unavailable', status: 404 })
   }
   exchange.server.script(answer(404, { code: 'not_found' }))
   expect(await get()).toBeUndefined()

@@ -12,7 +12,7 @@ import {
 import { classifyAnswer } from '@outlay/core/adapter'
 import { type Attempt, type Connection, type ConnectionOptions, createConnection } from './connection.ts'
 import { type Dialect, readDialect } from './dialect.ts'
-import { createAttemptError, readAttemptRefusal, type ServiceAnswer } from './errors.ts'
+import { createAttemptError, readAttemptRefusal } from './errors.ts'
 import type { HttpAnswer } from './exchange.ts'
 import { decodePage, encodePageQuery, type ForwardCursor } from './pagination.ts'
 import { isDecidedBehindKey, isMarked, isOwnAnswer } from './proof.ts'
@@ -120,14 +120,12 @@ const observeLoosely = (item: unknown, catalog: Catalog, dialect: Dialect): Obse
   }
 }
 
-/** Undefined for what the service says that it does not know. A page without a code may be of somebody else, who knows nothing. */
+/** Undefined for what the service says that it does not know. */
 const read = (connection: Connection, call: Call, signal: AbortSignal): Promise<unknown> =>
   readKnown(connection, call, signal).catch((error: unknown) => {
-    if (OutlayError.is(error, 'not_found') && error.status === 404 && isStated(error.cause)) return undefined
+    if (OutlayError.is(error, 'not_found') && error.status === 404) return undefined
     throw error
   })
-
-const isStated = (cause: unknown): boolean => (cause as ServiceAnswer | undefined)?.code !== undefined
 
 const readKnown = async (connection: Connection, call: Call, signal: AbortSignal): Promise<unknown> => {
   const attempt = await connection.attempt(call, signal)

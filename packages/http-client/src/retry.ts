@@ -113,7 +113,7 @@ export function createRequester(connection: Connection, options: RetryOptions, w
     async find(call, signal) {
       const result = await run(call, signal)
       if (!OutlayError.is(result)) return readSuccess(call, result)
-      if (result.status === 404) return undefined
+      if (result.code === 'not_found' && result.status === 404) return undefined
       throw result
     },
   }

@@ -58,7 +58,7 @@ describe('a client with telemetry', () => {
   })
 
   it('makes a span of each attempt', async () => {
-    server.script(reset, answer(404, {}))
+    server.script(reset, answer(404, { code: 'not_found' }))
     const telemetry = recordingTelemetry()
     await using client = open(telemetry)
     expect(await client.transfers.get('acme', '01J0000000000000000000000A')).toBeUndefined()

@@ -1,4 +1,4 @@
-import { type EventType, isAdopted, type TransferEvent } from '@outlay/core'
+import { type EventType, type Gateway, isAdopted, type TransferEvent } from '@outlay/core'
 import { drain, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { type OpenOptions, reach, testHost } from '../../test/host.ts'
@@ -52,6 +52,32 @@ describe('a transfer of others', async () => {
     const transfer = await engine.transfers.get(event.transferId)
     expect(transfer).toMatchObject({ stage: 'settled', status: 'complete' })
     expect(transfer && isAdopted(transfer)).toBe(true)
+  })
+
+  it.each([
+    ['beside others', 100],
+    ['on a page of its own', 1],
+  ])('that cannot be read %s is adopted when it can', async (_, size) => {
+    const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+    const gateway = listedGateway()
+    const old = gateway.add({ createdAt: hoursAgo(20) })
+    const broken = gateway.add({ createdAt: hoursAgo(10) })
+    const last = gateway.add({ createdAt: hoursAgo(1) })
+    let isBroken = true
+    const list: Gateway['list'] = async (accountId, options) => {
+      const page = await gateway.list?.(accountId, { ...options, limit: size })
+      const all = page?.observations ?? []
+      const observations = all.filter(({ remoteId }) => !isBroken || remoteId !== broken.id)
+      return { observations, next: page?.next, unreadable: all.length - observations.length }
+    }
+    const { engine } = make({ ...gateway, list })
+    await commit((tx) => engine.accounts.watch(tx, 'acme', { since: hoursAgo(24) }))
+    await engine.start()
+    await waitUntil(async () => (await rows()).length === 2)
+    await readings(gateway)
+    isBroken = false
+    await waitUntil(async () => (await rows()).length === 3)
+    expect((await rows()).map((row) => row.remote_id).sort()).toEqual([old.id, broken.id, last.id].sort())
   })
 
   it('is not there before the account is watched from, and not after it is unwatched', async () => {

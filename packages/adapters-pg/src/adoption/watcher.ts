@@ -67,6 +67,9 @@ export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
   }
 }
 
+const unreadMessage =
+  'Some transfers in the list of a watched account could not be read; they are not adopted, and are read again while they are among the newest.'
+
 async function watchAccount<Tx>(
   options: WatcherOptions<Tx>,
   account: WatchedAccount,
@@ -76,6 +79,7 @@ async function watchAccount<Tx>(
   const { accountId, seenTo } = account
   const until = Date.parse(seenTo) - overlapMs
   let { cursor, readingFrom } = account
+  let unread = 0
   let found = false
   const untilMs = performance.now() + turnMs(options)
   try {
@@ -85,9 +89,16 @@ async function watchAccount<Tx>(
       const observations = page?.observations ?? []
       const created = observations.map(createdAt).filter((time) => !Number.isNaN(time))
       readingFrom ??= created.length === 0 ? null : new Date(Math.max(...created)).toISOString()
+      if ((page?.unreadable ?? 0) > 0) {
+        unread += page?.unreadable ?? 0
+        // The next reading comes back to this page, unless it is too far from the beginning.
+        if (account.cursor === null) readingFrom = earlier(readingFrom, later(seenTo, created))
+      }
       if (page !== undefined) found = (await applyPage(options, accountId, page)).found || found
-      // A page without times has nothing to adopt either.
-      if (page?.next === undefined || created.length === 0 || Math.min(...created) < until) {
+      // A page without times has nothing to adopt either, unless it could not be read.
+      const isEmpty = created.length === 0 && unread === 0
+      if (page?.next === undefined || isEmpty || Math.min(...created) < until) {
+        if (unread > 0) logger.warn({ accountId, transfers: unread }, unreadMessage)
         return await endReading(options, account, readingFrom, found)
       }
       cursor = page.next
@@ -119,5 +130,12 @@ async function endReading<Tx>(
   const next = isAwaited ? 0 : Math.max(0, idle) + 1
   await watched.end(accountId, readingFrom, next, handlers.nextWatchMs(next))
 }
+
+/** When the oldest of a page was created, but not before `time`; `time` for a page that shows none. */
+const later = (time: string, created: readonly number[]): string =>
+  created.length === 0 ? time : new Date(Math.max(Date.parse(time), Math.min(...created))).toISOString()
+
+const earlier = (time: string | null, other: string): string =>
+  time === null || Date.parse(other) < Date.parse(time) ? other : time
 
 const createdAt = ({ transfer }: Observation): number => Date.parse(transfer?.createdAt ?? '')

@@ -62,8 +62,17 @@ describe('after a restore, a payout that the service shows in another way', asyn
     expect(await rows('select remote_id from outlay.transfer')).toEqual([{ remote_id: 'remote-1' }])
   })
 
-  it('in a way that cannot be read keeps the fence up', async () => {
-    const gateway = showing((seen) => (seen.remoteId === 'remote-1' ? { ...seen, status: 'on_hold' } : seen))
+  it.each<[string, Rewrite]>([
+    ['beside others', (seen) => (seen.remoteId === 'remote-1' ? { ...seen, status: 'on_hold' } : seen)],
+    [
+      'beside old ones',
+      (seen) =>
+        seen.remoteId === 'remote-1'
+          ? { ...seen, status: 'on_hold' }
+          : inTransfer(() => ({ createdAt: '2026-01-01T00:00:00Z' }))(seen),
+    ],
+  ])('in a way that cannot be read keeps the fence up, %s', async (_, rewrite) => {
+    const gateway = showing(rewrite)
     const two = [payout('one'), payout('two')]
     const { engine } = await sendAndRewind(gateway, two, two)
     const { lifted, differences } = await engine.reconcile({ since: since() })

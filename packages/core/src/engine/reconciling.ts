@@ -235,7 +235,8 @@ async function readList({ since, options }: Context, gateway: Gateway | undefine
     // Pages are in the order of creation, and late adopted transfers may stand between older ones: only a page of old ones ends
     // it.
     const ended = page.next === cursor || (page.observations.length > 0 && page.observations.every(isOld))
-    if (!ended || !page.observations.every(isOld)) unreadable += page.unreadable ?? 0
+    // Also beside old ones, and alone: any of them may be the newest.
+    unreadable += page.unreadable ?? 0
     cursor = ended ? undefined : page.next
     if (cursor === undefined) continue
     idlePages = seen.size === before ? idlePages + 1 : 0

@@ -62,7 +62,7 @@ test('a quote that is refused has the code of the service', async () => {
 test('quotes are read and listed', async () => {
   exchange.server.script(
     answer(200, { ...record('q'), status: 'used', transfer_id: 't' }),
-    answer(404, {}),
+    answer(404, { code: 'not_found' }),
     answer(200, { quotes: [record('b'), record('a')], pagination: { next: null, prev: null } }),
   )
   expect(await exchange.client.quotes.get(accountId, 'q')).toMatchObject({ status: 'used', transferId: 't' })

@@ -63,7 +63,7 @@ test('a repeated removal finds nothing and succeeds', async () => {
 })
 
 test('subscriptions may be wrapped or bare, and a missing one is undefined', async () => {
-  exchange.server.script(answer(200, { webhooks: [record] }), answer(200, [record]), answer(404))
+  exchange.server.script(answer(200, { webhooks: [record] }), answer(200, [record]), answer(404, { code: 'not_found' }))
   for (const _ of [1, 2]) expect((await exchange.client.webhooks.list(accountId)).map(({ id }) => id)).toEqual(['w'])
   expect(await exchange.client.webhooks.get(accountId, 'w')).toBeUndefined()
 })
