@@ -20,7 +20,7 @@ describe.runIf(process.env.OUTLAY_POSTGRES === 'container')('a container', () =>
     const [row] = await rows(postgres.url, `select current_setting('work_mem') as work_mem`)
     expect(row).toEqual({ work_mem: '7MB' })
     const [limit] = await rows(postgres.url, `select current_setting('max_connections') as at`)
-    expect(limit).toEqual({ at: '300' })
+    expect(limit).toEqual({ at: '600' })
     expect(Number.parseInt(postgres.version, 10)).toBeGreaterThanOrEqual(15)
   })
 

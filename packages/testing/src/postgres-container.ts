@@ -17,7 +17,7 @@ export async function startPostgresContainer(options: PostgresOptions): Promise<
   })
   const startTimeoutMs = options.startTimeoutMs ?? 120_000
   const settings = {
-    max_connections: '300',
+    max_connections: '600',
     fsync: (options.durable ?? true) ? 'on' : 'off',
     timezone: 'UTC',
     ...options.settings,

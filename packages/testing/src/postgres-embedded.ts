@@ -86,7 +86,7 @@ async function prepareCluster(options: PostgresOptions): Promise<Cluster> {
     settings: {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
-      max_connections: '300',
+      max_connections: '600',
       fsync: (options.durable ?? true) ? 'on' : 'off',
       timezone: 'UTC',
       log_timezone: 'UTC',

@@ -17,7 +17,7 @@ describe('an embedded server', () => {
   test('is on loopback and accepts many connections', async () => {
     expect(postgres.host).toBe('127.0.0.1')
     expect(await setting(postgres.url, 'listen_addresses')).toBe('127.0.0.1')
-    expect(await setting(postgres.url, 'max_connections')).toBe('300')
+    expect(await setting(postgres.url, 'max_connections')).toBe('600')
     expect(await setting(postgres.url, 'fsync')).toBe('on')
   })
 

@@ -63,7 +63,7 @@ test('one that has to be linked again is found by its status and opened by a tok
 })
 
 test('a missing one is undefined', async () => {
-  exchange.server.script(answer(404, ''))
+  exchange.server.script(answer(404, { code: 'not_found' }))
   expect(await exchange.client.financialInstitutions.get(accountId, 'fi')).toBeUndefined()
   expect(await exchange.client.financialInstitutions.getStatus(accountId, 'fi')).toBeUndefined()
 })
