@@ -214,6 +214,8 @@ async function performBankLinks(perform: Perform, at: At, walletId: string): Pro
   await performReturn(perform, at, { bankId: id, walletId })
   const update = at(`/addresses/${id}/update-link-token`)
   await perform(post('update link token of an address', update, 'linkToken', {}, 200))
+  const newer = at(`/plaid/${id}/update-link-token`)
+  await perform(post('update link token at the provider', newer, 'linkToken', {}, 200))
   const olderUpdate = at(`/financial-institutions/${id}/update-link-token`)
   await perform(post('update link token of an institution', olderUpdate, 'linkToken', {}, 200))
 }

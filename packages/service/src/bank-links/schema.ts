@@ -137,6 +137,13 @@ export const bankLinksOperations: readonly Operation[] = [
   },
   {
     ...update,
+    id: 'createUpdateLinkTokenAtProvider',
+    path: `${account}/banklink/:financial_institution_id/update-link-token`,
+    summary: 'Open a flow that renews a link, at the newer path',
+    description: 'The same as at the path of the financial institution.',
+  },
+  {
+    ...update,
     id: 'createAddressUpdateLinkToken',
     path: `${account}/addresses/:address_id/update-link-token`,
     summary: 'Open a flow that renews the link of an address',
