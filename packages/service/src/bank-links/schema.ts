@@ -16,7 +16,11 @@ const linkTokenRequest = component(
     redirect_uri: text.meta({ description: 'Where the flow continues; for the provider.' }),
     android_package_name: text.meta({ description: "The client's Android app; for the provider." }),
   }),
-  { description: 'Personal data to pass to the provider in advance.', examples: [{ legal_name: 'Ada Roe' }] },
+  {
+    description:
+      'Personal data to pass to the provider in advance. `transfer_types` and `customer_webhook_url` are members of the registration.',
+    examples: [{ legal_name: 'Ada Roe' }],
+  },
 )
 
 const linkTokenSchema = component(
