@@ -1,7 +1,7 @@
 import { Amount, OutlayError, type TransferRequest } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import type { PipelineWork } from '../database/pipeline.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import { type Executor, readLate, run, statement } from '../database/statement.ts'
 import { findQuote, type QuoteRow } from './quotes.ts'
 
 /** What a transfer has of its quote. */
@@ -61,8 +61,7 @@ export function useQuote(
   quoteId: QuoteRow['id'],
 ): QuoteUse {
   let sentAt: string | undefined
-  // The driver calls it as it sends the values: a pipeline that is ready may wait for a connection.
-  const now = { toPostgres: () => (sentAt ??= nowOf(context).toISOString()) }
+  const now = readLate(() => (sentAt ??= nowOf(context).toISOString()))
   return {
     claim: (tx) => run(tx, context, claim, [transfer.account_id, quoteId, transfer.id, now]).catch(refuse),
     confirm: (tx) => run(tx, context, confirm, [quoteId, now]).catch(refuse),
