@@ -130,11 +130,16 @@ export const hostileRoutes: readonly HostileRoute[] = [
   })),
   get(`${account}/automations/{automation_id}`),
   send('PATCH', `${account}/automations/{automation_id}`, () => ({ status: 'disabled' })),
+  send('PATCH', `${account}/automations/{automation_id}/destination`, ({ payeeId }) => ({ address_id: payeeId })),
+  send('POST', `${account}/automations/{automation_id}/simulations/deposits`, () => ({
+    amount: { value: '12.50', currency: 'USD' },
+  })),
   get(`${account}/financial-institutions`),
   send('POST', `${account}/financial-institutions/external`, () => bank),
   get(institution),
   get(`${institution}/status`),
   send('POST', `${institution}/update-link-token`),
+  send('POST', `${account}/banklink/{financial_institution_id}/update-link-token`),
   send('POST', `${account}/banklink/link_token`, () => ({ legal_name: 'Ada Roe', date_of_birth: '1980-02-29' })),
   send('POST', `${account}/financial-institutions/banklink/link_token`, () => ({ phone_number: '+12175550100' })),
   send('POST', `${account}/banklink/register-account`, ({ publicToken }) => ({

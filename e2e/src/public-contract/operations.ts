@@ -159,7 +159,13 @@ async function performWebhooks(perform: Perform, at: At, id: string): Promise<vo
     const { deliveries } = body as { readonly deliveries?: readonly unknown[] }
     return deliveries === undefined || deliveries.length > 0
   }
-  await perform({ ...get('list deliveries', at('/webhooks/deliveries'), 'deliveries'), until: sent })
+  const listed = await perform({ ...get('list deliveries', at('/webhooks/deliveries'), 'deliveries'), until: sent })
+  const [attempt] = listed['deliveries'] as readonly { readonly event_id?: unknown }[]
+  await perform(
+    post('resend event', at(`/webhooks/events/${textOf(attempt?.event_id)}/resend`), 'accepted', undefined, 202),
+  )
+  const chosen = { events: ['transfer.created', 'transfer.canceled'] }
+  await perform({ ...post('change events of a webhook', subscription, 'webhook', chosen, 200), method: 'PATCH' })
   const archived = { status: 'archived' }
   await perform({ ...post('change webhook', subscription, 'webhook', archived, 200), method: 'PATCH' })
   await perform({ name: 'remove webhook', method: 'DELETE', path: subscription, status: 204, shape: 'empty' })
@@ -167,11 +173,28 @@ async function performWebhooks(perform: Perform, at: At, id: string): Promise<vo
 
 async function performAutomations(perform: Perform, at: At, walletId: string): Promise<void> {
   const destination = { address_id: walletId, value_type: 'USDC', transfer_type: 'base' }
-  const body = { name: 'Deposits', source: { value_type: 'USD' }, destination_address: destination }
+  const brand = { account_id: at('').slice('/accounts/'.length) }
+  const body = { name: 'Deposits', source: { value_type: 'USD' }, destination_address: destination, brand }
   const { id } = await perform(post('create automation', at('/automations'), 'automation', body))
   await perform(get('list automations', at('/automations'), 'automations'))
   const isOpen = ({ status }: Readonly<Record<string, unknown>>) => status !== 'pending' && status !== 'processing'
   await perform({ ...get('get automation', at(`/automations/${textOf(id)}`), 'automation'), until: isOpen })
+  const { id: other } = await perform(
+    post('create wallet for deposits', at('/addresses/internal'), 'address', {
+      name: 'Deposits',
+      transfer_types: ['base'],
+    }),
+  )
+  const change = { address_id: other }
+  const path = at(`/automations/${textOf(id)}`)
+  for (const [name, where] of [
+    ['change destination of an automation', path],
+    ['change destination of an automation, at its path', `${path}/destination`],
+  ] as const) {
+    await perform({ ...post(name, where, 'automation', change, 200), method: 'PATCH' })
+  }
+  const deposit = { amount: { value: '25.00', currency: 'USD' } }
+  await perform(post('simulate deposit of an automation', `${path}/simulations/deposits`, 'accepted', deposit, 202))
 }
 
 async function performBankLinks(perform: Perform, at: At, walletId: string): Promise<void> {
@@ -191,6 +214,8 @@ async function performBankLinks(perform: Perform, at: At, walletId: string): Pro
   await performReturn(perform, at, { bankId: id, walletId })
   const update = at(`/addresses/${id}/update-link-token`)
   await perform(post('update link token of an address', update, 'linkToken', {}, 200))
+  const newer = at(`/plaid/${id}/update-link-token`)
+  await perform(post('update link token at the provider', newer, 'linkToken', {}, 200))
   const olderUpdate = at(`/financial-institutions/${id}/update-link-token`)
   await perform(post('update link token of an institution', olderUpdate, 'linkToken', {}, 200))
 }

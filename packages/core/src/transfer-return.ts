@@ -6,6 +6,8 @@ export interface TransferReturn {
   readonly code: string
   /** How much came back; null where the service does not say, or not so that it can be read. */
   readonly amount: Amount | null
+  /** What the source got of it, at the rate of the quote; absent without a quote, and where the service does not say it. */
+  readonly sourceAmount?: Amount | undefined
   /** When it came back, ISO 8601, UTC; null where the service does not say. */
   readonly occurredAt: string | null
 }
@@ -29,12 +31,13 @@ const timeOf = (occurredAt: string | null): string => {
 
 const identify = (returns: readonly TransferReturn[]): readonly IdentifiedReturn[] => {
   const alike = new Map<string, number>()
-  return returns.map(({ code, amount, occurredAt }) => {
+  return returns.map((one) => {
+    const { code, amount, occurredAt } = one
     const money = amount === null ? '-' : `${digitsOf(amount.value)} ${amount.currency}`
     const content = `${timeOf(occurredAt)} ${money} ${code}`
     const number = (alike.get(content) ?? 0) + 1
     alike.set(content, number)
-    return { code, amount, occurredAt, identity: `${content} ${number}` }
+    return { ...one, identity: `${content} ${number}` }
   })
 }
 

@@ -1,12 +1,24 @@
+import { createEngine, type EngineOptions, type TransferEvent } from '@outlay/core'
 import { usBankAccount, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
+import type { PoolClient } from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Duration } from './duration.ts'
 import { startOutlay } from './outlay.ts'
 
 describe('a payout that is enqueued with a quote', async () => {
   const { adminUrl } = await testDatabase()
-  const outlay = await startOutlay({ postgres: { url: adminUrl } })
+  const returned: TransferEvent['returned'][] = []
+  const outlay = await startOutlay({
+    postgres: { url: adminUrl },
+    createEngine(options: EngineOptions<PoolClient>) {
+      const engine = createEngine(options)
+      engine.subscribe('reopen-invoices', ['transfer.returned'], async (event) => {
+        returned.push(event.returned)
+      })
+      return engine
+    },
+  })
   afterAll(() => outlay.stop())
   const { routingNumber: _, ...bank } = usBankAccount
   const pay = async (value: string, pause: Duration = 0, funds = '10000') => {
@@ -41,6 +53,29 @@ describe('a payout that is enqueued with a quote', async () => {
     expect(items.map(({ quote }) => quote)).toMatchObject([
       { rate: '18.5', destinationAmount: { value: '1850.00', currency: 'MXN' } },
     ])
+  })
+
+  it('that comes back is one event for the handler, with what the wallet got', async () => {
+    const { account, transfer } = await pay('100')
+    const complete = await outlay.settle(transfer.id, 'complete')
+    const remoteId = complete.remoteId ?? ''
+    expect(complete).toMatchObject({ stage: 'settled', status: 'complete' })
+    await outlay.settle(transfer.id, { return: 'R03' })
+    const shown = await waitUntil(async () => {
+      const read = await outlay.client.transfers.get(account.id, remoteId)
+      return read?.returns === undefined ? undefined : read
+    })
+    const pesos = { value: '1850.00', currency: 'MXN' }
+    const dollars = { value: '100.000000', currency: 'USDC' }
+    expect(shown.returns).toMatchObject([{ amount: pesos, sourceAmount: dollars }])
+    const { status, failure, returns = [] } = shown
+    for (let reports = 0; reports < 2; reports += 1) {
+      const seen = [{ remoteId, status, failure, returns }]
+      await outlay.transaction((tx) => outlay.engine.transfers.observe(tx, account.id, seen))
+    }
+    await outlay.drain()
+    expect(returned).toMatchObject([{ code: 'R03', amount: dollars }])
+    expect(await account.balance()).toBe('10000.00')
   })
 
   it('fails when the quote has expired before it was sent, and is not sent again', async () => {

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { createCatalog } from '@outlay/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { accountId, everyMethod, id } from '../test/every-method.ts'
 import { type ContractServer, startContractServer } from '../test/public-contract/contract-server.ts'
@@ -252,6 +253,20 @@ test('all that the contract lets a request have is accepted', async () => {
   })
   await webhooks.update(accountId, id, { status: 'archived', eventTypes: ['*'] })
   for (const page of [{ pageSize: 100, after: 'next' }, { before: 'prev' }]) await transfers.list(accountId, page)
+  expect(server.violations).toEqual([])
+})
+
+test('one token moves between two chains, which only this contract has', async () => {
+  const move = {
+    amount: { value: '1', currency: 'USDC' },
+    source: { addressId: id, valueType: 'USDC', transferType: 'base' },
+    destination: { addressId: id, valueType: 'USDC', transferType: 'polygon' },
+  }
+  const catalog = createCatalog({ valueTypes: [{ name: 'MXNe', kind: 'token', scale: 6, peg: 'MXN' }] })
+  for (const options of [{}, { catalog }]) {
+    await open({ dialect: 'public', ...options }).transfers.create(accountId, move)
+    await expect(open(options).transfers.create(accountId, move)).rejects.toMatchObject({ code: 'swap_chain_mismatch' })
+  }
   expect(server.violations).toEqual([])
 })
 

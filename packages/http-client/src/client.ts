@@ -75,7 +75,7 @@ export function createClient(options: ClientOptions): Client {
   const context: ResourceContext = {
     requester: createRequester(connection, options.retries ?? {}, options.wait),
     forwardCursor: options.forwardCursor ?? 'page[after]',
-    catalog: options.catalog ?? defaultCatalog,
+    catalog: catalogOf(options.catalog ?? defaultCatalog, dialect),
     dialect,
   }
   return {
@@ -91,4 +91,9 @@ export function createClient(options: ClientOptions): Client {
     close: () => connection.close(),
     [Symbol.asyncDispose]: () => connection.close(),
   }
+}
+
+/** By the public contract, one token moves between chains. */
+function catalogOf(catalog: Catalog, dialect: Dialect): Catalog {
+  return dialect === 'public' ? { ...catalog, movesBetweenChains: true } : catalog
 }

@@ -12,6 +12,7 @@ import { createInFlight } from './http/in-flight.ts'
 import { problemOf } from './http/problem.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import type { RouteModule, ServiceApp, ServiceEnv, ServiceRequest } from './http/request.ts'
+import { refuseUnrouted } from './http/unoffered.ts'
 import { findOperation } from './openapi/operations.ts'
 import { traceRequest } from './telemetry.ts'
 
@@ -47,7 +48,7 @@ export function createApp(
     logRequest(c, context, startedMs)
   })
   for (const mount of routes) mount(app, context)
-  app.notFound((c) => answerProblem(c, context, new OutlayError('not_found', 'Nothing exists at this path.')))
+  app.notFound((c) => answerProblem(c, context, refuseUnrouted(c.req.method, c.req.path)))
   app.onError((error, c) => answerProblem(c, context, error))
   return { fetch: async (request, connection) => app.fetch(request, connection), routes: routesOf(app) }
 }

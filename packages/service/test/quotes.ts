@@ -1,5 +1,7 @@
 import type { QuoteResource } from '../src/quotes/quotes.ts'
 import type { TransferResource } from '../src/transfers/view.ts'
+import { signInClient } from './client-caller.ts'
+import { checkedFetch } from './contract.ts'
 import { inspect } from './inspection.ts'
 import type { TestAnswer, TestCall, TestSandbox } from './sandbox.ts'
 
@@ -73,4 +75,30 @@ export function testQuotes(api: TestSandbox): TestQuotes {
     },
   }
   return calls
+}
+
+/** Another client of a sandbox with a wallet that has USDC, and its calls about quotes to pesos. */
+export async function signInPayer(sandbox: TestSandbox['sandbox']) {
+  const funds = [{ valueType: 'USDC', transferType: 'base', amount: '5000' }]
+  const client = await signInClient(sandbox, { name: 'Other', accounts: [{ businessName: 'Other', funds }] })
+  const accountId = client.seeded.accounts[0]?.accountId ?? ''
+  const walletId = client.seeded.accounts[0]?.wallets[0]?.addressId
+  const call = client.caller(checkedFetch(sandbox.service.fetch))
+  const payee = await call(`/accounts/${accountId}/addresses/external`, sampleClabe)
+  return {
+    accountId,
+    walletId,
+    async ask(amount: object) {
+      const body = { amount, source: { value_type: 'USDC' }, destination: { value_type: 'MXN' } }
+      const { json } = await call(`/accounts/${accountId}/quotes`, body)
+      return json as unknown as QuoteResource
+    },
+    pay: (quote: QuoteResource, send = sandbox.service.fetch) =>
+      client.caller(checkedFetch(send))(`/accounts/${accountId}/transfers`, {
+        amount: quote.fixed_side === 'source' ? quote.source_amount : quote.destination_amount,
+        source: { address_id: walletId, value_type: 'USDC', transfer_type: 'base' },
+        destination: { address_id: payee.json['id'], value_type: 'MXN', transfer_type: 'spei' },
+        quote_id: quote.id,
+      }),
+  }
 }

@@ -1,5 +1,6 @@
 -- Writes what reports of the service say that came back of transfers, each return once, and decides about it. `p_reports` has, for each
--- transfer, all of its returns. The caller has locked the transfers. Returns one row for each return that was decided about; `problem`
+-- transfer, all of its returns. Of a quoted transfer two amounts came back; the one in the value type of the transfer's amount is kept. The
+-- caller has locked the transfers. Returns one row for each return that was decided about; `problem`
 -- says why one is held.
 create or replace function {{schema}}.record_returns(p_reports jsonb)
 returns table (id text, code text, problem text) language plpgsql as $$
@@ -11,7 +12,7 @@ begin
   with reported as (
     select n.id, r.* from jsonb_to_recordset(p_reports) as n (id text, returns jsonb)
     cross join lateral jsonb_to_recordset(nullif(n.returns, 'null'::jsonb)) as r (
-      identity text, code text, amount numeric, currency text, occurred_at timestamptz)
+      identity text, code text, amount numeric, currency text, source_amount numeric, source_currency text, occurred_at timestamptz)
   ), withdrawn as (
     -- The service has corrected what is held or waits.
     delete from {{schema}}.transfer_return h
@@ -19,7 +20,12 @@ begin
       and not exists (select 1 from reported r where r.id = h.transfer_id and r.identity = h.identity)
   ), written as (
     insert into {{schema}}.transfer_return (transfer_id, identity, code, amount, currency, occurred_at)
-    select r.id, r.identity, r.code, r.amount, r.currency, r.occurred_at from reported r order by r.id, r.identity
+    select r.id, r.identity, r.code, case when t.id is null then r.amount else r.source_amount end,
+      case when t.id is null then r.currency else r.source_currency end, r.occurred_at
+    from reported r
+    left join {{schema}}.transfer t on t.id = r.id and r.currency is distinct from r.source_currency
+      and r.source_currency = t.request -> 'amount' ->> 'currency'
+    order by r.id, r.identity
     on conflict do nothing
   )
   -- Transfers of which the service shows a return no more that a person has decided about: another one may be its correction.

@@ -54,11 +54,13 @@ function findReports(known: readonly KnownTransfer[], seen: readonly Observation
 /** All that came back of a transfer, in the form that the SQL which records it reads. */
 export const writeReturns = (returns: readonly TransferReturn[]) => TransferReturn.identify(returns).map(writeReturn)
 
-const writeReturn = ({ identity, code, amount, occurredAt }: IdentifiedReturn) => ({
+const writeReturn = ({ identity, code, amount, sourceAmount, occurredAt }: IdentifiedReturn) => ({
   identity,
   code,
   amount: amount?.value ?? null,
   currency: amount?.currency ?? null,
+  source_amount: sourceAmount?.value,
+  source_currency: sourceAmount?.currency,
   occurred_at: occurredAt,
 })
 

@@ -1,5 +1,6 @@
 import type { Observation, TransferEvent, TransferReturn, WebhookVerifier } from '@outlay/core'
 import { silentLogger, waitUntil } from '@outlay/testing'
+import type { PoolClient } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
@@ -194,6 +195,49 @@ describe('what comes back of a complete transfer', async () => {
     ])
     expect(await stuck()).toEqual(good > 0 ? ['return_amount_unknown'] : [])
     await waitUntil(() => received.length === 2)
+  })
+
+  it('is withdrawn by a report that waited for the one that recorded it', async () => {
+    const { engine, gateway, receive } = make()
+    await engine.start()
+    const { id } = await enqueue(engine)
+    await reach(engine, id, { stage: 'submitted' })
+    gateway.setStatus('remote-1', 'processing')
+    await receive(gateway.observe('remote-1'))
+    const observe = (returns: readonly TransferReturn[]) => (tx: PoolClient) =>
+      engine.transfers.observe(tx, 'acme', [{ ...gateway.observe('remote-1'), returns }])
+    const first = await pool.connect()
+    await first.query('begin')
+    await observe([back('12.50')])(first)
+    const correcting = commit(observe([]))
+    const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    await waitUntil(async () => (await rows(waits)).length === 1)
+    await first.query('commit')
+    first.release()
+    await correcting
+    expect(await stored()).toEqual([])
+  })
+
+  it('of a quoted transfer is the amount in the value type that was asked for', async () => {
+    const { engine, gateway, report, received, returned } = make()
+    await engine.start()
+    const amount = { value: '100', currency: 'USDC' }
+    const payee = { addressId: '01J0000000000000000000000B', valueType: 'MXN', transferType: 'spei' }
+    const { id } = await enqueue(engine, { amount, destination: payee, quoteId: '01J0000000000000000000000Q' })
+    await reach(engine, id, { stage: 'submitted' })
+    gateway.setStatus('remote-1', 'complete')
+    const pesos = back('740', { amount: { value: '740.00', currency: 'MXN' } })
+    const share = { value: '40.000000', currency: 'USDC' }
+    await report('remote-1', [{ ...pesos, sourceAmount: share }])
+    await waitUntil(() => received.length === 2)
+    expect(returned()).toMatchObject([{ code: 'R10', amount: { value: '40.000000', currency: 'USDC' } }])
+    // A share of another value type, or none, is not enough.
+    const later = { ...pesos, occurredAt: '2026-01-10T09:00:00.000Z' }
+    await report('remote-1', [
+      { ...pesos, sourceAmount: share },
+      { ...later, sourceAmount: { value: '1', currency: 'EUR' } },
+    ])
+    expect(await stuck()).toEqual(['return_other_currency'])
   })
 
   it('is held where the transfer has failed', async () => {

@@ -19,20 +19,23 @@ import { readOne, transferColumns } from './transfer-row.ts'
 const remoteText = `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
       case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
       t.request -> 'destination' ->> 'transferType' as transfer_type,
-      t.request -> 'source' ->> 'transferType' as source_type,
-      exists (select 1 from {{schema}}.transfer_return r where r.transfer_id = t.id and r.sequence is null and r.resolved_at is null)
-        as has_open_returns
+      t.request -> 'source' ->> 'transferType' as source_type
     from {{schema}}.transfer t
     where t.remote_id = any ($2::text[]) and t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1)`
+
+/** What another transaction wrote until it unlocked a transfer counts, so its returns are read behind the lock. */
+const locking = (how: '' | 'nowait') => `with locked as (${remoteText} order by t.id for no key update ${how})
+    select l.*, {{schema}}.has_open_returns(l.id) as has_open_returns from locked l order by l.id`
 
 const texts = {
   get: `select ${transferColumns} from {{schema}}.transfer t where t.id = $1`,
   get_by_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
-  lock_remote: `${remoteText} order by t.id for no key update`,
-  lock_remote_now: `${remoteText} order by t.id for no key update nowait`,
+  lock_remote: locking(''),
+  lock_remote_now: locking('nowait'),
   // Locked transfers are known, and come without their columns.
   lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
-    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type, f.has_open_returns
+    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type,
+      case when f.id is not null then {{schema}}.has_open_returns(f.id) end as has_open_returns
     from {{schema}}.transfer k left join free f on f.id = k.id
     where k.remote_id = any ($2::text[]) and k.account_id = {{schema}}.account_of($1) and k.gateway = {{schema}}.gateway_of($1) order by f.id`,
   // The order keeps two observers from waiting for each other.

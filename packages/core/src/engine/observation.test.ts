@@ -41,6 +41,21 @@ describe('returns of an observation', () => {
       { code: 'R01', occurredAt: 'soon' },
       { code: 'R01', amount: null, occurredAt: null },
     ],
+    [
+      {
+        code: 'R01',
+        amount: { value: '740', currency: 'MXN' },
+        sourceAmount: { value: '40.000000', currency: 'USDC' },
+      },
+      {
+        ...{ code: 'R01', amount: { value: '740', currency: 'MXN' } },
+        ...{ sourceAmount: { value: '40.000000', currency: 'USDC' }, occurredAt: null },
+      },
+    ],
+    [
+      { code: 'R01', sourceAmount: { value: '-1', currency: 'USDC' } },
+      { code: 'R01', amount: null, occurredAt: null },
+    ],
     [{ code: `${'R'.repeat(63)}😀` }, { code: `${'R'.repeat(63)}�`, amount: null, occurredAt: null }],
   ])('are kept with what can be stored of them: %j', (given, kept) => {
     expect(readObservation({ ...complete, returns: [given] }).returns).toEqual([kept])

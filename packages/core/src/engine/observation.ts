@@ -102,12 +102,19 @@ function readReturns(seen: ForeignValue, transfer: unknown): readonly TransferRe
 function readReturn(returned: ForeignValue): TransferReturn {
   const code = requireText(returned, 'code')
   const amount = returned.get('amount')
+  const sourceAmount = returned.get('sourceAmount')
   const occurredAt = returned.get('occurredAt')
   return {
     code: isForeignId(code) ? code.slice(0, longestCode).toWellFormed() : 'unknown',
     amount: amount === undefined || amount === null ? null : readReturnedAmount(amount, `${returned.path}.amount`),
+    ...readSourceAmount(sourceAmount, `${returned.path}.sourceAmount`),
     occurredAt: typeof occurredAt === 'string' ? momentOf(occurredAt) : null,
   }
+}
+
+function readSourceAmount(value: unknown, path: string): Pick<TransferReturn, 'sourceAmount'> {
+  const sourceAmount = value === undefined || value === null ? null : readReturnedAmount(value, path)
+  return sourceAmount === null ? {} : { sourceAmount }
 }
 
 function readReturnedAmount(value: unknown, path: string): TransferReturn['amount'] {

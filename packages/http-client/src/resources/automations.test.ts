@@ -95,3 +95,9 @@ test('an automation is disabled and archived by its status', async () => {
   await expect(refused).rejects.toSatisfy((error) => OutlayError.is(error, 'conflict'))
   expect(exchange.server.requests[0]).toMatchObject({ method: 'PATCH', body: '{"status":"disabled"}' })
 })
+
+test('an automation gets another destination by the id of an address', async () => {
+  exchange.server.script(answer(200, record('m')))
+  await exchange.client.automations.update(accountId, 'm', { addressId: 'a2' })
+  expect(exchange.server.requests[0]).toMatchObject({ method: 'PATCH', body: '{"address_id":"a2"}' })
+})

@@ -17,6 +17,8 @@ export interface AutomationChange {
   readonly name?: string | undefined
   /** `disabled` disables it, `active` enables it again, `archived` ends it permanently. */
   readonly status?: 'active' | 'disabled' | 'archived' | undefined
+  /** The address that later deposits go to. It gets the same value type on the same chain. */
+  readonly addressId?: string | undefined
 }
 
 /** The result of a create. */
@@ -75,9 +77,10 @@ export function createAutomations(context: ResourceContext): AutomationsResource
     list,
     iterate: (accountId, page = {}, options = {}) =>
       iteratePages((after) => list(accountId, { ...page, after }, options), page.after, options.onUnreadable),
-    async update(accountId, automationId, { name, status }, options = {}) {
+    async update(accountId, automationId, { name, status, addressId }, options = {}) {
       const where = path`/accounts/${accountId}/automations/${automationId}`
-      const call = { accountId, method: 'PATCH', path: where, body: JSON.stringify({ name, status }) } as const
+      const body = JSON.stringify({ name, status, address_id: addressId })
+      const call = { accountId, method: 'PATCH', path: where, body } as const
       return readLoosely(await requester.perform(call, options.signal), decode)
     },
   }

@@ -2,6 +2,7 @@ import { OutlayError } from '@outlay/core'
 import { expect, test } from 'vitest'
 import { scriptedExchange } from '../../test/scripted-exchange.ts'
 import { answer, reset } from '../../test/scripted-server.ts'
+import { decodeTransfer, observe } from '../wire/transfer.ts'
 
 const accountId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const exchange = scriptedExchange()
@@ -103,4 +104,26 @@ test('a transfer sends the id of its quote, and reads the quote, unless that can
   const read = await exchange.client.transfers.get(accountId, 't')
   expect(read).toMatchObject({ id: 't' })
   expect(read).not.toHaveProperty('quote')
+})
+
+test.each([
+  [{ value: '40.000000', currency: 'USDC' }, { sourceAmount: { value: '40.000000', currency: 'USDC' } }],
+  [undefined, {}],
+  [null, {}],
+  [{ value: 'much', currency: 'USDC' }, {}],
+])('what came back of a quoted transfer has the share of its source: %j', (source_amount, share) => {
+  const returned = { code: 'R03', amount: { value: '740.00', currency: 'MXN' }, occurred_at: '2026-01-05T03:04:05Z' }
+  const transfer = decodeTransfer({
+    id: 't',
+    status: 'complete',
+    failure: null,
+    amount: { value: '100', currency: 'USDC' },
+    source: { value_type: 'USDC', transfer_type: 'base' },
+    destination: { address_id: 'b', value_type: 'MXN', transfer_type: 'spei' },
+    created_at: '2026-01-02T03:04:05.678Z',
+    returns: [{ ...returned, source_amount }],
+  })
+  const read = { code: 'R03', amount: returned.amount, ...share, occurredAt: '2026-01-05T03:04:05Z' }
+  expect(transfer.returns).toEqual([read])
+  expect(observe(transfer).returns).toEqual([read])
 })

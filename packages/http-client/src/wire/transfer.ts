@@ -130,14 +130,20 @@ function decodeReturn(value: unknown, catalog: Catalog): TransferReturn {
   if (!isRecord(value)) return { code: 'unknown', amount: null, occurredAt: null }
   return {
     code: readOptionalText(value, 'code') ?? readOptionalText(value, 'reason') ?? 'unknown',
-    amount: decodeReturnedAmount(value, catalog),
+    amount: decodeReturnedAmount(value, 'amount', catalog),
+    ...decodeSourceAmount(value, catalog),
     occurredAt: readTimestamp(value, 'occurred_at') ?? readTimestamp(value, 'created_at') ?? null,
   }
 }
 
-function decodeReturnedAmount(value: JsonRecord, catalog: Catalog): TransferReturn['amount'] {
+function decodeSourceAmount(value: JsonRecord, catalog: Catalog): Pick<TransferReturn, 'sourceAmount'> {
+  const sourceAmount = decodeReturnedAmount(value, 'source_amount', catalog)
+  return sourceAmount === null ? {} : { sourceAmount }
+}
+
+function decodeReturnedAmount(value: JsonRecord, name: string, catalog: Catalog): TransferReturn['amount'] {
   try {
-    return decodeAmount(value, 'amount', catalog)
+    return decodeAmount(value, name, catalog)
   } catch (error) {
     if (OutlayError.is(error, 'unreadable_response')) return null
     throw error

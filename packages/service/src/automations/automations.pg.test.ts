@@ -232,6 +232,61 @@ describe('changing an automation', () => {
     },
   )
 
+  it('sends later deposits to another address, under each name of it and at its own path', async () => {
+    const automation = await automations.open()
+    const { id } = automation
+    const wallets = [
+      '0x52908400098527886E0F7030069857D2E4169EE7',
+      '0x8617E340B3D01FA5F11F306F4090FD50E238070D',
+      '0xde709f2102306220921060314715629080e2fb77',
+      '0x27b1fdb04752bbc536007a920d24acb045561c26',
+    ]
+    const [a = '', b = '', c = '', d = ''] = await Promise.all(wallets.map(automations.addWallet))
+    const change = (body: object, at = '') =>
+      api.call<AutomationResource>('PATCH', `/accounts/${api.accountId}/automations/${id}${at}`, { body })
+    for (const [to, changed] of [
+      [a, await change({ address_id: a })],
+      [b, await change({ destination: base(b), name: 'Renamed' })],
+      [c, await change({ destination_address: { address_id: c } })],
+      [d, await change({ addressId: d }, '/destination')],
+    ] as const) {
+      expect([changed.status, changed.body.destination]).toEqual([200, base(to)])
+      expect(changed.body.destination_address).toEqual(base(to))
+    }
+    const before = await automations.read(id)
+    expect(before).toMatchObject({ name: 'Renamed', status: 'active' })
+    expect((await change({ address_id: d })).body.updated_at).toBe(before.updated_at)
+    const { body: deposit } = await automations.wire(automation, { amount: '10.00' })
+    const { destination } = await automations.transferReaches(deposit.transfer_id, 'processing')
+    expect(destination.address_id).toBe(d)
+  })
+
+  it('does not send its deposits where a create could not, and names the member', async () => {
+    const { id } = (await automations.create()).body
+    const archived = await automations.addWallet('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')
+    await api.call('PATCH', `/accounts/${api.accountId}/addresses/${archived}`, { body: { status: 'archived' } })
+    const payee = await automations.addWallet('0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359')
+    for (const [body, code, pointer] of [
+      [{ address_id: api.otherWallet.addressId }, 'invalid_address', '/address_id'],
+      [{ destination: base(archived) }, 'address_archived', '/destination/address_id'],
+      [{ destination_address: { address_id: '0'.repeat(26) } }, 'invalid_address', '/destination_address/address_id'],
+      [{ destination: { ...base(payee), transfer_type: 'solana' } }, 'invalid_request', '/destination/transfer_type'],
+      [{ destination: { ...base(payee), value_type: 'USDT' } }, 'invalid_request', '/destination/value_type'],
+      [{ destination: base(payee), address_id: payee }, 'invalid_request', '/address_id'],
+      [{ addressId: 'x' }, 'invalid_id', '/addressId'],
+    ] as const) {
+      const { status, body: refusal } = await automations.change(id, body)
+      expect([status, refusal.code, refusal.errors?.[0]?.source.pointer]).toEqual([422, code, pointer])
+    }
+    expect((await automations.read(id)).destination).toEqual(base(api.walletId))
+    await automations.change(id, { status: 'archived' })
+    const late = await automations.change(id, { address_id: payee })
+    expect([late.status, late.body.code]).toEqual([409, 'conflict'])
+    expect((await automations.change('0'.repeat(26), { address_id: payee })).status).toBe(404)
+    const foreign = `/accounts/${api.otherAccountId}/automations/${id}/destination`
+    expect((await api.call('PATCH', foreign, { body: { address_id: payee } })).status).toBe(404)
+  })
+
   it('of an unknown one is 404', async () => {
     expect((await automations.change('0'.repeat(26), { status: 'disabled' })).status).toBe(404)
   })

@@ -84,6 +84,22 @@ it('a deposit to an automation that is disabled while the rail validates is retu
   await automations.change(automation.id, { status: 'active' })
 })
 
+it('a deposit to an automation that gets another destination while the rail validates goes there', async () => {
+  const { context, calls, release } = hangingProcess(60_000)
+  const applied = applyDeposit(context, factOf('20261101OUTL0000950001'))
+  await vi.waitFor(() => expect(calls).toHaveBeenCalled())
+  const other = await automations.addWallet('0x52908400098527886E0F7030069857D2E4169EE7')
+  expect((await automations.change(automation.id, { address_id: other })).status).toBe(200)
+  release()
+  const verdict = await applied
+  const { transferId } = verdict as { readonly transferId: string }
+  const [transfer] = (await automations.transfers(`automation_id=${automation.id}`)).filter(
+    ({ id }) => id === transferId,
+  )
+  expect(transfer?.destination.address_id).toBe(other)
+  await automations.change(automation.id, { address_id: api.walletId })
+})
+
 it('a deposit to an account that is closed while the rail validates is not accepted, and is returned later', async () => {
   const { context, calls, release } = hangingProcess(60_000)
   const before = await everything()

@@ -1,6 +1,6 @@
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type TestAutomations, testAutomations } from '../../test/automations.ts'
+import { type DepositAnswer, type Refusal, type TestAutomations, testAutomations } from '../../test/automations.ts'
 import { checkedFetch } from '../../test/contract.ts'
 import { inspect } from '../../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
@@ -124,6 +124,40 @@ describe('a wire to the virtual account', () => {
     )
     expect(shown.length).toBeGreaterThan(1)
     expect(new Set(shown).size).toBe(1)
+  })
+})
+
+describe('a simulated deposit at the path of its automation', () => {
+  const send = (id: string, body: object, accountId = api.accountId) =>
+    api.call<DepositAnswer & Refusal>('POST', `/accounts/${accountId}/automations/${id}/simulations/deposits`, { body })
+
+  it('is a wire unless it says otherwise, and is the same payment as one by account number', async () => {
+    const body = { amount: { value: '12.00', currency: 'USD' }, reference: 'by-path' }
+    const { status, body: deposit } = await send(automation.id, body)
+    expect(status).toBe(202)
+    expect(deposit).toMatchObject({ automation_id: automation.id, transfer_type: 'wire', status: 'credited' })
+    const again = await automations.wire(automation, { amount: '12.00', reference: 'by-path' })
+    expect(again.body.transfer_id).toBe(deposit.transfer_id)
+    const ach = await send(automation.id, { amount: '5', transfer_type: 'ach_credit' })
+    expect(ach.body).toMatchObject({ transfer_type: 'ach_credit', status: 'credited' })
+  })
+
+  it('is refused without an amount, by another rail, before the account is open, and to others', async () => {
+    const amount = '5'
+    const codeOf = async (answer: ReturnType<typeof send>) => {
+      const { status, body } = await answer
+      return [status, body.code, body.errors?.[0]?.source?.pointer]
+    }
+    expect(await codeOf(send(automation.id, {}))).toEqual([422, 'missing_field', '/amount'])
+    expect(await codeOf(send(automation.id, { amount: '0' }))).toEqual([422, 'amount_not_positive', '/amount/value'])
+    const rail = { amount, transfer_type: 'rtp' }
+    expect(await codeOf(send(automation.id, rail))).toEqual([422, 'invalid_request', '/transfer_type'])
+    expect(await codeOf(send(automation.id, { amount }, api.otherAccountId))).toEqual([404, 'not_found', undefined])
+    expect(await codeOf(send('0'.repeat(26), { amount }))).toEqual([404, 'not_found', undefined])
+    const { id } = await automations.open()
+    const unopened = `set status = 'processing', account_number = null, account_number_index = null where id = $1`
+    await inspect(context.pool).query(`update ${context.schema}.automation ${unopened}`, [id])
+    expect(await codeOf(send(id, { amount }))).toEqual([409, 'conflict', undefined])
   })
 })
 

@@ -57,9 +57,10 @@ async function applyStored(
   const transferId = Id.generate(context.clock, context.random)
   const transfer = await prepareOrRefuse(system, context, automation, fact, transferId)
   const verdict = await inTransaction(context, async (tx) => {
-    // Locked against a change of its status until the commit.
+    // Locked against a change of its status and its destination until the commit.
     const locked = await findByAccount(tx, context, lockByAccount, fact)
     if (locked?.status !== automation?.status) return undefined
+    if (locked?.destination_address_id !== automation?.destination_address_id) return undefined
     const depositId = await claimDeposit(tx, context, automation, fact, transferId)
     if (depositId === undefined) return verdictOf(await findDeposit(tx, context, fact))
     const given = { depositId, transferId, automationId: automation?.id }

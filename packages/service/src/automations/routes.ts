@@ -2,13 +2,14 @@ import { isId, notFound, requireAccount } from '../clients/authenticate.ts'
 import { inClientTransaction } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
 import { readJson } from '../http/body.ts'
+import { inSpellingOf } from '../http/body-shape.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
 import { type AutomationRow, automationView, findAutomation, listAutomations } from './automations.ts'
-import { changeAutomation, parseAutomationChange } from './changes.ts'
+import { type AutomationChange, changeAutomation, parseAutomationChange, parseDestinationChange } from './changes.ts'
 import { createAutomation } from './creation.ts'
 
-/** Mounts automations: create, list, read, and change of name and status. Specification: "Automations". */
+/** Mounts automations: create, list, read, and change of name, status and destination. Specification: "Automations". */
 export const automationsRoutes: RouteModule = (app, context) => {
   app.post('/accounts/:account_id/automations', (c) =>
     createIdempotently(
@@ -33,15 +34,20 @@ export const automationsRoutes: RouteModule = (app, context) => {
     return c.json(automationView(context, found(row)))
   })
 
-  app.patch('/accounts/:account_id/automations/:automation_id', async (c) => {
+  const change = async (c: ServiceRequest, parse: (body: unknown) => AutomationChange) => {
     const { accountId, clientId } = await requireAccount(c, context, 'automations:write')
     const automationId = automationIdOf(c)
-    const change = parseAutomationChange(await readJson(c))
-    const changed = await inClientTransaction(context, clientId, (tx) =>
-      changeAutomation(tx, context, accountId, automationId, change),
-    )
+    const body = await readJson(c)
+    const changed = await inSpellingOf(body, () => {
+      const wanted = parse(body)
+      return inClientTransaction(context, clientId, (tx) =>
+        changeAutomation(tx, context, accountId, automationId, wanted),
+      )
+    })
     return c.json(automationView(context, found(changed)))
-  })
+  }
+  app.patch('/accounts/:account_id/automations/:automation_id', (c) => change(c, parseAutomationChange))
+  app.patch('/accounts/:account_id/automations/:automation_id/destination', (c) => change(c, parseDestinationChange))
 }
 
 function automationIdOf(c: ServiceRequest): string {

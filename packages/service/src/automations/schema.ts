@@ -35,17 +35,33 @@ const newAutomation = component(
   },
 )
 
+const changedDestination = z.object({
+  address_id: textSchema,
+  value_type: textSchema.nullish().meta({ description: 'Only the one that the automation has.' }),
+  transfer_type: textSchema.nullish().meta({ description: 'Only the one that the automation has.' }),
+})
+
 const automationChange = component(
   'AutomationChange',
   z.object({
     name: textSchema.optional(),
     status: textSchema.optional().meta({ description: '`disabled`, `archived`, or `active` after `disabled`.' }),
+    destination: changedDestination
+      .nullish()
+      .meta({ description: 'Where later deposits go. Only the address changes.' }),
+    destination_address: changedDestination.nullish().meta({ description: 'The same as `destination`.' }),
+    address_id: textSchema.nullish().meta({ description: 'The same as `destination.address_id`.' }),
   }),
   {
     description: 'Deposits to a disabled or archived automation are returned.',
-    examples: [{ status: 'disabled' }],
+    examples: [{ status: 'disabled' }, { destination: { address_id: sample.walletId } }],
   },
 )
+
+const destinationChange = component('AutomationDestinationChange', z.object({ address_id: textSchema }), {
+  description: 'The address that later deposits go to.',
+  examples: [{ address_id: sample.walletId }],
+})
 
 const destinationSchema = component(
   'AutomationDestination',
@@ -138,9 +154,22 @@ export const automationsOperations: readonly Operation[] = [
     path: `${path}/:automation_id`,
     tag: 'Automations',
     summary: 'Change an automation',
-    description: 'Renames, disables, enables or archives it. Deposits to one that is not active are returned.',
+    description:
+      'Renames, disables, enables or archives it, or sends its later deposits to another address. Deposits to one that is not active are returned.',
     access: 'automations:write',
     body: { schema: automationChange },
+    answers: one,
+    conflicts: true,
+  },
+  {
+    id: 'changeAutomationDestination',
+    method: 'patch',
+    path: `${path}/:automation_id/destination`,
+    tag: 'Automations',
+    summary: 'Change the destination of an automation',
+    description: 'Later deposits go to this address, as the same value type on the same chain.',
+    access: 'automations:write',
+    body: { schema: destinationChange },
     answers: one,
     conflicts: true,
   },

@@ -148,7 +148,7 @@ describe('a linked bank account', () => {
 
   it('answers update-link-token with a whole link token, also by the address', async () => {
     const id = await bank.link()
-    for (const noun of ['financial-institutions', 'addresses']) {
+    for (const noun of ['financial-institutions', 'addresses', 'banklink']) {
       const answer = await api.call('POST', `/accounts/${api.accountId}/${noun}/${id}/update-link-token`)
       expect(answer.status).toBe(200)
       expect(answer.body).toEqual({

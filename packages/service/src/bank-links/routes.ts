@@ -26,6 +26,9 @@ export function bankLinkRoutes(linking: BankLinking): RouteModule {
       app.post(`${account}/${segment}/link_token`, (c) => linkToken(c, context, linking))
       app.post(`${account}/financial-institutions/${segment}/link_token`, (c) => linkToken(c, context, linking))
       app.post(`${account}/${segment}/register-account`, (c) => register(c, context, linking))
+      app.post(`${account}/${segment}/:financial_institution_id/update-link-token`, (c) =>
+        updateLinkToken(c, context, linking, institutionIdOf(c)),
+      )
     }
     // The older path answers 200 in the public contract.
     const status = context.dialect === 'public' ? 200 : 201

@@ -16,7 +16,11 @@ const linkTokenRequest = component(
     redirect_uri: text.meta({ description: 'Where the flow continues; for the provider.' }),
     android_package_name: text.meta({ description: "The client's Android app; for the provider." }),
   }),
-  { description: 'Personal data to pass to the provider in advance.', examples: [{ legal_name: 'Ada Roe' }] },
+  {
+    description:
+      'Personal data to pass to the provider in advance. `transfer_types` and `customer_webhook_url` are members of the registration.',
+    examples: [{ legal_name: 'Ada Roe' }],
+  },
 )
 
 const linkTokenSchema = component(
@@ -134,6 +138,13 @@ export const bankLinksOperations: readonly Operation[] = [
     summary: 'Open a flow that renews a link',
     description:
       'For a bank account whose owner has to log in again. Register the public token of the flow as the first time.',
+  },
+  {
+    ...update,
+    id: 'createUpdateLinkTokenAtProvider',
+    path: `${account}/banklink/:financial_institution_id/update-link-token`,
+    summary: 'Open a flow that renews a link, at the newer path',
+    description: 'The same as at the path of the financial institution.',
   },
   {
     ...update,

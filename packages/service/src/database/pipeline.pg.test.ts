@@ -4,7 +4,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type PipelineWork, runPipeline } from './pipeline.ts'
-import { run, statement } from './statement.ts'
+import { readLate, run, statement } from './statement.ts'
 
 const database = await testDatabase()
 const pools: Pool[] = []
@@ -92,6 +92,27 @@ describe.each(kinds)('a pipeline on %s', (_, pool) => {
       await expect(runPipeline(pool, [client], [put(1, 0), put(cyclic, 0)])).rejects.toThrow('circular structure')
       await runPipeline(pool, [client], [put(2, 0)])
       expect(await stored()).toEqual([2])
+    })
+
+    it('reads a late value as it sends it, when it has a connection', async () => {
+      let n = 0
+      const held = await pool.connect()
+      const done = runPipeline(
+        pool,
+        [client],
+        [
+          put(
+            readLate(() => n),
+            0,
+          ),
+        ],
+      )
+      // The only connection is taken, so the pipeline waits.
+      while (pool.waitingCount === 0) await new Promise(setImmediate)
+      n = 3
+      held.release()
+      await done
+      expect(await stored()).toEqual([3])
     })
 
     it('sends nothing when a work throws, or sends no statement', async () => {

@@ -2,7 +2,7 @@ import { connectOutside } from '@outlay/adapters-pg'
 import type { Pool, PoolClient, QueryResult } from 'pg'
 import { sqlStateOf } from './conflict.ts'
 import { findPipelineQuery, type PipelineQuery, resultsOf } from './pipeline-query.ts'
-import type { ExecutorQuery } from './statement.ts'
+import { type ExecutorQuery, sentValues } from './statement.ts'
 import { beginWith, type TransactionSetting } from './transaction-settings.ts'
 
 /** Sends exactly one statement on the transaction that it gets, and reads the result. */
@@ -158,7 +158,7 @@ async function sendOneByOne(
   const results: QueryResult[] = []
   try {
     await client.query(beginWith(settings))
-    for (const query of queries) results.push(await client.query({ ...query, values: [...query.values] }))
+    for (const query of queries) results.push(await client.query({ ...query, values: sentValues(query.values) }))
     await client.query('commit')
     return { results }
   } catch (error) {

@@ -22,6 +22,21 @@ export interface Executor {
   send(query: ExecutorQuery): Promise<{ readonly rows: readonly Row[] }>
 }
 
+/** A value that is read as it is sent, by node-postgres or by {@link sentValues}. */
+interface LateValue {
+  toPostgres(): unknown
+}
+
+/** Makes a value of a statement that is read as it is sent: a pipeline that is ready may wait for a connection. */
+export const readLate = (read: () => unknown): LateValue => ({ toPostgres: read })
+
+/** The values of a statement that is sent now, for clients that do not read late ones. */
+export const sentValues = (values: readonly unknown[]): unknown[] =>
+  values.map((value) => (isLate(value) ? value.toPostgres() : value))
+
+const isLate = (value: unknown): value is LateValue =>
+  typeof value === 'object' && value !== null && 'toPostgres' in value && typeof value.toPostgres === 'function'
+
 const texts = new WeakMap<Statement<unknown>, Map<string, string>>()
 
 /**

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { z } from 'zod'
 import { checkedFetch } from '../../test/contract.ts'
 import { components, examplesOf } from '../schema/component.ts'
 import { dialects } from '../schema/dialect.ts'
@@ -60,6 +61,23 @@ it('gives examples that have the documented shape', () => {
     }
   }
   expect(wrong).toEqual([])
+})
+
+it('names each member of a create in the public dialect that it has in that of the specification', () => {
+  const membersOf = (dialect: (typeof dialects)[number], id: string) => {
+    const schema = operationsOf(dialect).find((one) => one.id === id)?.body?.schema
+    return Object.keys((schema as z.ZodObject | undefined)?.shape ?? {})
+  }
+  const creates = operations.filter(({ keyed, body }) => keyed === true && body !== undefined).map(({ id }) => id)
+  const lacking = creates.flatMap((id) => {
+    const snake = membersOf('specification', id).map((name) =>
+      name.replaceAll(/[A-Z]/g, (one) => `_${one.toLowerCase()}`),
+    )
+    const known = membersOf('public', id)
+    return snake.filter((name) => !known.includes(name)).map((name) => `${id}.${name}`)
+  })
+  expect(creates).toContain('createTransfer')
+  expect(lacking).toEqual([])
 })
 
 it.each(dialects)(

@@ -1,6 +1,7 @@
 import { Amount, OutlayError, type TransferRequest } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, run, statement } from '../database/statement.ts'
+import type { PipelineWork } from '../database/pipeline.ts'
+import { type Executor, readLate, run, statement } from '../database/statement.ts'
 import { findQuote, type QuoteRow } from './quotes.ts'
 
 /** What a transfer has of its quote. */
@@ -14,7 +15,7 @@ export interface AgreedQuote {
 }
 
 /**
- * Reads the quote that a request names, and checks that the transfer can use it; `undefined` when it names none. {@link claimQuote} checks again
+ * Reads the quote that a request names, and checks that the transfer can use it; `undefined` when it names none. {@link useQuote} checks again
  * what may change until the write.
  * @throws OutlayError `invalid_id` for one that the account does not have, `quote_used`, `quote_expired`, `quote_mismatch`.
  */
@@ -38,24 +39,40 @@ export async function findAgreedQuote(
   return { id: row.id, rate: row.rate, reference: row.reference, sourceAmount, destinationAmount }
 }
 
-/**
- * Uses a quote for a transfer, in the transaction that writes it. Of several transfers with one quote, one commits.
- * @throws OutlayError `quote_used`, `quote_expired`.
- */
-export async function claimQuote(
-  tx: Tx,
+/** The two works that use a quote in the transaction that writes a transfer. */
+export interface QuoteUse {
+  /**
+   * Takes the quote. Of several transfers with one quote, one commits.
+   * @throws OutlayError `quote_used`, `quote_expired`.
+   */
+  readonly claim: PipelineWork
+  /**
+   * Compares its expiry once more. It runs behind every statement that may wait, so that no wait for a lock or for a connection uses a quote that has expired
+   * meanwhile.
+   * @throws OutlayError `quote_expired`.
+   */
+  readonly confirm: PipelineWork
+}
+
+/** Makes the works for one transaction. */
+export function useQuote(
   context: ServiceContext,
   transfer: { readonly id: string; readonly account_id: string },
   quoteId: QuoteRow['id'],
-): Promise<void> {
-  try {
-    await run(tx, context, claim, [transfer.account_id, quoteId, transfer.id, nowOf(context)])
-  } catch (error) {
-    const { constraint } = error as { constraint?: unknown }
-    if (constraint === 'quote_unused') throw usedError()
-    if (constraint === 'quote_unexpired') throw expiredError()
-    throw error
+): QuoteUse {
+  let sentAt: string | undefined
+  const now = readLate(() => (sentAt ??= nowOf(context).toISOString()))
+  return {
+    claim: (tx) => run(tx, context, claim, [transfer.account_id, quoteId, transfer.id, now]).catch(refuse),
+    confirm: (tx) => run(tx, context, confirm, [quoteId, now]).catch(refuse),
   }
+}
+
+function refuse(error: unknown): never {
+  const { constraint } = error as { constraint?: unknown }
+  if (constraint === 'quote_unused') throw usedError()
+  if (constraint === 'quote_unexpired') throw expiredError()
+  throw error
 }
 
 /** How a client gets a rate, for a refusal for want of one; `undefined` without a desk. */
@@ -89,3 +106,5 @@ const expiredError = () =>
   })
 
 const claim = statement('quote_claim', 'select {{schema}}.quote_claim($1, $2, $3, $4)')
+
+const confirm = statement('quote_confirm', 'select {{schema}}.quote_confirm($1, $2)')

@@ -1,6 +1,7 @@
 import { Id, OutlayError } from '@outlay/core'
 import { setAccountStatus } from '../accounts/accounts.ts'
-import { isId, notFound, requireClient } from '../clients/authenticate.ts'
+import { findAutomation } from '../automations/automations.ts'
+import { isId, notFound, requireAccount, requireClient } from '../clients/authenticate.ts'
 import { isAccountOfClient } from '../clients/clients.ts'
 import { inClientTransaction, inTransaction, type ServiceContext } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
@@ -74,6 +75,9 @@ export function simulationsRoutes(
       if (automationId === undefined) throw notFound('virtual account')
       return await receiveDeposit(c, context, simulation, { caller, automationId, body, transferType: 'ach_credit' })
     })
+    app.post('/accounts/:account_id/automations/:automation_id/simulations/deposits', (c) =>
+      simulateAutomationDeposit(c, context, simulation),
+    )
     app.get('/simulations/transfers/:transfer_id/statement-line', (c) => showStatementLine(c, context, simulation))
     for (const ending of endings)
       app.post(`/simulations/transfers/:transfer_id/${ending}`, (c) => endTransfer(c, context, simulation, ending))
@@ -136,6 +140,29 @@ async function receiveWire(c: ServiceRequest, context: ServiceContext, simulatio
     senderBankName: optionalText(body, 'sender_bank_name') ?? null,
   })
   return answer(c, context, caller, row.id)
+}
+
+/** A deposit at the path of the public contract: a wire unless it says otherwise. */
+async function simulateAutomationDeposit(
+  c: ServiceRequest,
+  context: ServiceContext,
+  simulation: RailSimulation,
+): Promise<Response> {
+  const { accountId, ...caller } = await requireAccount(c, context, 'transfers:write')
+  const body = asObject(await readJson(c))
+  const rail = optionalText(body, 'transfer_type') ?? 'wire'
+  if (rail !== 'wire' && rail !== 'ach_credit') throw refusal('transfer_type', 'Deposits come by wire or ach_credit.')
+  const automationId = c.req.param('automation_id') ?? ''
+  const client = asClient(context, caller.clientId)
+  const automation = isId(automationId) ? await findAutomation(client, context, accountId, automationId) : undefined
+  if (automation === undefined) throw notFound('automation')
+  if (automation.account_number === null) {
+    throw new OutlayError(
+      'conflict',
+      'The virtual account of the automation is not open yet; send the deposit when it is.',
+    )
+  }
+  return await receiveDeposit(c, context, simulation, { caller, automationId, body, transferType: rail })
 }
 
 async function showStatementLine(

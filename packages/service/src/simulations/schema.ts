@@ -131,6 +131,21 @@ const newAchCredit = component(
   },
 )
 
+const automationDeposit = component(
+  'NewAutomationDeposit',
+  z.object({
+    amount: money,
+    transfer_type: text.meta({ description: '`wire` or `ach_credit`. Default `wire`.' }),
+    reference: text,
+    sender_name: text,
+    sender_bank_name: text,
+  }),
+  {
+    description: 'A payment to the virtual account of the automation.',
+    examples: [{ amount: { value: '250.00', currency: 'USD' } }],
+  },
+)
+
 const arrivalSchema = component(
   'Arrival',
   z.object({
@@ -261,6 +276,17 @@ export const simulationsOperations: readonly Operation[] = [
     summary: 'Simulate an incoming ACH credit',
     description: 'For the virtual account of an automation.',
     body: { schema: newAchCredit },
+    answers: { 202: { description: 'The result.', schema: arrivalSchema } },
+  },
+  {
+    ...sandbox,
+    id: 'simulateAutomationDeposit',
+    method: 'post',
+    path: '/accounts/:account_id/automations/:automation_id/simulations/deposits',
+    summary: 'Simulate a deposit of an automation',
+    description: 'The same as a wire or an ACH credit to its account number, for one whose virtual account is open.',
+    body: { schema: automationDeposit },
+    conflicts: true,
     answers: { 202: { description: 'The result.', schema: arrivalSchema } },
   },
   {

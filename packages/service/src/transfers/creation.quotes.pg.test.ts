@@ -3,11 +3,9 @@ import { createCatalog } from '@outlay/core'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { testAutomations } from '../../test/automations.ts'
-import { signInClient } from '../../test/client-caller.ts'
-import { checkedFetch } from '../../test/contract.ts'
 import { inspect } from '../../test/inspection.ts'
 import { type TestPayments, testPayments } from '../../test/payments.ts'
-import { sampleClabe, type TestQuotes, testQuotes } from '../../test/quotes.ts'
+import { sampleClabe, signInPayer, type TestQuotes, testQuotes } from '../../test/quotes.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import { createApp } from '../app.ts'
@@ -115,7 +113,7 @@ describe('a payout with a quote', () => {
       },
     }
     const app = createApp({ ...context, rails }, [transfersRoutes])
-    const client = await signedIn()
+    const client = await signInPayer(api.sandbox)
     const quote = await client.ask(mxn('6660.04'))
     const created = await client.pay(quote, app.fetch)
     expect([created.status, created.json['amount']]).toEqual([201, mxn('6660.04')])
@@ -238,7 +236,7 @@ describe('a quote that the transfer cannot use', () => {
     }
     const other = await api.call<{ code: string }>('POST', `${path}/transfers`, { body })
     expect([other.status, other.body.code]).toEqual([422, 'invalid_id'])
-    const stranger = await (await signedIn()).pay(quote)
+    const stranger = await (await signInPayer(api.sandbox)).pay(quote)
     expect([stranger.status, stranger.json['code']]).toEqual([422, 'invalid_id'])
     expect((await quotes.get(quote.id)).status).toBe('open')
   })
@@ -285,72 +283,3 @@ describe('a quote that several requests use at once', () => {
     expect(answers.at(-1)?.headers.get('idempotent-replayed')).toBe('true')
   })
 })
-
-describe('a quote that expires while its transfer is being created', () => {
-  it('is refused, and the key remembers that', async () => {
-    const client = await signedIn()
-    const quote = await client.ask(usdc('10'))
-    let now = Date.parse(quote.created_at)
-    const late: ServiceContext = {
-      ...context,
-      quotes: { provider: { quote: () => Promise.reject(new Error('unasked')) }, now: () => new Date(now) },
-      rails: {
-        ...context.rails,
-        validate: async () => {
-          now = Date.parse(quote.expires_at)
-          return undefined
-        },
-      },
-    }
-    const app = createApp(late, [transfersRoutes])
-    const before = await written()
-    const refused = await client.pay(quote, app.fetch)
-    expect([refused.status, refused.json['code']]).toEqual([422, 'quote_expired'])
-    expect(await written()).toEqual(before)
-    now -= 1
-    const { rails: _, ...onTime } = late
-    expect(
-      (await client.pay(quote, createApp({ ...onTime, rails: context.rails }, [transfersRoutes]).fetch)).status,
-    ).toBe(201)
-  })
-
-  it('is not used by a create whose transaction did not commit', async () => {
-    const client = await signedIn()
-    const quote = await client.ask(usdc('10'))
-    const { pool, schema } = context
-    const tx = await pool.connect()
-    await tx.query(`begin; select set_config('outlay.system', 'on', true)`)
-    await tx.query(`select ${schema}.quote_claim($1, $2, 'killed', $3)`, [client.accountId, quote.id, quote.created_at])
-    const paying = client.pay(quote)
-    const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    while ((await inspect(pool).query(waits)).rowCount === 0) await new Promise(setImmediate)
-    // As when the process is killed: Postgres rolls back.
-    tx.release(true)
-    expect((await paying).status).toBe(201)
-  })
-})
-
-/** Another client with a wallet that has USDC, and its calls. */
-async function signedIn() {
-  const funds = [{ valueType: 'USDC', transferType: 'base', amount: '5000' }]
-  const client = await signInClient(api.sandbox, { name: 'Other', accounts: [{ businessName: 'Other', funds }] })
-  const accountId = client.seeded.accounts[0]?.accountId ?? ''
-  const walletId = client.seeded.accounts[0]?.wallets[0]?.addressId
-  const call = client.caller(checkedFetch(api.sandbox.service.fetch))
-  const payee = await call(`/accounts/${accountId}/addresses/external`, sampleClabe)
-  return {
-    accountId,
-    async ask(amount: object) {
-      const body = { amount, source: { value_type: 'USDC' }, destination: { value_type: 'MXN' } }
-      const { json } = await call(`/accounts/${accountId}/quotes`, body)
-      return json as unknown as QuoteResource
-    },
-    pay: (quote: QuoteResource, send = api.sandbox.service.fetch) =>
-      client.caller(checkedFetch(send))(`/accounts/${accountId}/transfers`, {
-        amount: quote.fixed_side === 'source' ? quote.source_amount : quote.destination_amount,
-        source: { address_id: walletId, value_type: 'USDC', transfer_type: 'base' },
-        destination: { address_id: payee.json['id'], value_type: 'MXN', transfer_type: 'spei' },
-        quote_id: quote.id,
-      }),
-  }
-}

@@ -6,7 +6,7 @@ import type { PlannedWrite } from '../idempotency/decision.ts'
 import type { CreateInput } from '../idempotency/idempotent.ts'
 import { planConversion } from '../ledger/conversions.ts'
 import { type LedgerLeg, type LedgerPlan, planTransfer } from '../ledger/ledger.ts'
-import { type AgreedQuote, claimQuote, findAgreedQuote, quoteHint } from '../quotes/use.ts'
+import { type AgreedQuote, findAgreedQuote, quoteHint, useQuote } from '../quotes/use.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { findBrand } from './brands.ts'
 import { findExpiry } from './expiry.ts'
@@ -30,7 +30,7 @@ export interface NewTransfer {
  *
  * @throws OutlayError what `parseTransferRequest`, `findParties` and `TransferFlow.classify` throw, then `invalid_id` for a foreign
  *   brand, `invalid_account_number` and the like from the rail, `service_unavailable` when the rail does not answer, and from the
- *   write `insufficient_balance`. With a quote what `findAgreedQuote` and `claimQuote`
+ *   write `insufficient_balance`. With a quote what `findAgreedQuote` and `useQuote`
  *   throw.
  */
 export async function createTransfer(
@@ -71,16 +71,18 @@ function planOf(
 
 /**
  * The works that write a transfer, in order: its event, the engine's job, the use of its quote, and the transfer with its hold. The hold is
- * last because it locks the wallet until the commit.
+ * last because it locks the wallet until the commit, but for the expiry of the quote, which is compared behind the wait for the wallet.
  */
 export function transferWorks(context: ServiceContext, transfer: NewTransfer): readonly PipelineWork[] {
   const { row, request } = transfer
   const { id, account_id: accountId, quote } = row
+  const use = quote === null ? undefined : useQuote(context, row, quote.id)
   return [
     (tx) => recordEvent(tx, context, { accountId, type: 'transfer.created', data: transferView(row) }),
     (tx) => context.engine.transfers.enqueue(tx, { ...request, id, accountId, idempotencyKey: id }),
-    ...(quote === null ? [] : [(tx: Tx) => claimQuote(tx, context, row, quote.id)]),
+    ...(use === undefined ? [] : [use.claim]),
     (tx) => writeTransfer(tx, context, transfer),
+    ...(use === undefined ? [] : [use.confirm]),
   ]
 }
 

@@ -95,6 +95,7 @@ const newPublicTransfer = component(
     destination: z.object({ ...publicLeg, memo: wireMemo, wire_memo: wireMemo }),
     brand: z.object({ account_id: textSchema }).nullish().meta({ description: brandNote }),
     note,
+    quote_id: quoteId,
   }),
   {
     description: 'A transfer to create. The memo of an outbound wire is `destination.memo` or `destination.wire_memo`.',

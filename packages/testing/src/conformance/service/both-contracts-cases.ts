@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { createHmac } from 'node:crypto'
+import { addresses } from '../../fixtures.ts'
 import { expectRefusal, expectStatus, expectTimestamp, unknownId } from './assertions.ts'
 import { achDebit, bankAccount, leg, newAccount, payout, wallet, wireOnramp } from './samples.ts'
 import { cases, needing } from './service-case.ts'
@@ -180,6 +181,22 @@ export const bothContractsCases = cases('Both contracts', {
     expectStatus(created, 201)
     assert.deepEqual(created.json['destination_address'], destination)
     assert.deepEqual(created.json['destination'], destination)
+  }),
+  'an automation gets another destination by the id of an address': needing(['settled'], async (service) => {
+    const destination = leg(await service.wallet('base'), 'USDC', 'base')
+    const body = { name: 'Deposits', source: { value_type: 'USD' }, destination }
+    const { json } = await service.call('POST', service.at('/automations'), { body })
+    const path = service.at(`/automations/${json['id']}`)
+    const change = { address_id: await service.register(wallet(['base'])) }
+    for (const where of [path, `${path}/destination`]) {
+      const changed = await service.call('PATCH', where, { body: change })
+      expectStatus(changed, 200)
+      assert.deepEqual(changed.json['destination'], { ...destination, ...change })
+    }
+    assert.deepEqual((await service.call('GET', path)).json['destination'], { ...destination, ...change })
+    for (const address_id of [await service.register(wallet(['solana'], addresses.solana[0])), unknownId]) {
+      expectRefusal(await service.call('PATCH', path, { body: { address_id } }), 422)
+    }
   }),
   'a balance is found without naming what it is of, as long as that is clear': needing(
     ['settled', 'simulations'],
