@@ -260,5 +260,8 @@ async function performRefusals(perform: Perform, at: At): Promise<void> {
   await perform({ ...get('refusal 404', at(`/transfers/${unknownId}`), 'problem'), status: 404 })
   await perform({ ...get('refusal 401', at(''), 'refusal'), status: 401, anonymous: true })
   await perform(post('refusal 422', at('/transfers'), 'refusal', { amount: { value: '1', currency: 'USD' } }, 422))
+  // Nobody has described what these take.
+  await perform(post('refusal of documents', at('/documents'), 'refusal', {}, 422))
+  await perform(post('refusal of an older create', '/tokens/mints', 'refusal', {}, 422))
   await perform({ ...post('refusal 400', at('/transfers'), 'problem', {}, 400), keyless: true })
 }

@@ -47,8 +47,8 @@ export interface QuoteUse {
    */
   readonly claim: PipelineWork
   /**
-   * Compares its expiry once more. It runs behind every statement that may wait, so that no wait for a lock or for a connection uses a quote that has expired
-   * meanwhile.
+   * Compares its expiry once more. It runs behind every statement that may wait, so that no wait for a lock or for a connection uses a
+   * quote that has expired meanwhile.
    * @throws OutlayError `quote_expired`.
    */
   readonly confirm: PipelineWork
