@@ -14,7 +14,7 @@ export interface RailBankAccount {
 
 /** One end of a payment, resolved from its address. */
 export interface RailLeg {
-  /** Absent for an inbound wire. */
+  /** Absent for an inbound wire and for a deposit. Every other leg has one. */
   readonly addressId?: string | undefined
   readonly valueType: string
   /** Rail or chain, canonical spelling. */

@@ -42,7 +42,10 @@ const newTransfer = component(
   z.object({
     amount: amountSchema,
     source: z.object({
-      address_id: text.meta({ description: 'Omitted only for an inbound wire.' }),
+      address_id: text.meta({
+        description:
+          'Left out for an inbound wire, which cannot be pulled from an account. Required for every other rail.',
+      }),
       value_type: textSchema,
       transfer_type: textSchema,
     }),
