@@ -28,8 +28,8 @@ export interface NewTransfer {
  * Checks and plans a transfer without a transaction, since its rail may hang, and resolves with its write: the engine's job, the event
  * `transfer.created`, the transfer and the hold on its money commit together or not at all. Specification: "Transfers", create.
  *
- * @throws OutlayError what `parseTransferRequest`, `checkWireSource`, `findParties` and `TransferFlow.classify` throw, then `invalid_id` for a foreign
- *   brand, `invalid_account_number` and the like from the rail, `service_unavailable` when the rail does not answer, and from the
+ * @throws OutlayError what `parseTransferRequest`, `checkWireSource`, `findParties`, `TransferFlow.classify` and `findBrand` throw, then
+ *   `invalid_account_number` and the like from the rail, `service_unavailable` when the rail does not answer, and from the
  *   write `insufficient_balance`. With a quote what `findAgreedQuote` and `claimQuote`
  *   throw.
  */
