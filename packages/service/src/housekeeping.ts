@@ -12,7 +12,10 @@ import { prunePreviousSecrets } from './webhooks/secret-rotation.ts'
 
 /** Retention times, in days. */
 export interface Retention {
-  /** Idempotency keys with their responses. Default 30. */
+  /**
+   * Idempotency keys with their responses. Default 30. At least 21, since hosts trust a key for `keyLifetimeMs`, up to 20 days: a repeat
+   * under a key that is gone is paid twice.
+   */
   readonly idempotencyKeyDays?: number | undefined
   /** Webhook events without pending deliveries. Default 30. */
   readonly webhookEventDays?: number | undefined

@@ -20,6 +20,17 @@ it('a service refuses an invalid number by the name of its option, before it doe
   expect(make({ retention: { idempotencyKeyDays: -1 } })).toThrow('retention.idempotencyKeyDays')
 })
 
+it('a service keeps keys for longer than its hosts trust them', () => {
+  for (const idempotencyKeyDays of [0, 0.5, 1, 20, 20.9, Number.NaN, Number.POSITIVE_INFINITY, 100_001, '30', null]) {
+    const start = make({ retention: { idempotencyKeyDays } })
+    expect(start).toThrow('retention.idempotencyKeyDays is a number from 21 to 100000; got ')
+    expect(start).toThrow('keyLifetimeMs')
+  }
+  // The check of the pool, which is not there, comes after that of the options.
+  for (const idempotencyKeyDays of [21, 30.5, undefined])
+    expect(make({ retention: { idempotencyKeyDays } })).not.toThrow('idempotencyKeyDays')
+})
+
 it('a service refuses a text for true or false: "false" would let webhooks reach private addresses', () => {
   for (const allowPrivateWebhooks of ['false', '', 0, null]) {
     expect(make({ allowPrivateWebhooks })).toThrow('allowPrivateWebhooks: must be true or false')

@@ -142,11 +142,13 @@ const rateRanges = { perSecond: { min: 0.000_001 }, burst: { min: 1 } }
 const hours: NumberRange = { min: 0, max: 100_000 }
 
 const retentionRanges = {
-  idempotencyKeyDays: days,
   webhookEventDays: days,
   bankLinkExchangeDays: days,
   unusedQuoteDays: days,
 }
+
+/** Hosts that set `outlayKeyLifetimeMs` send under a key for 20 days. A day more, since clocks and the hour of a deletion differ. */
+const leastKeyDays = 21
 
 const webhookRanges = {
   concurrency: { min: 1, max: 10_000, integer: true },
@@ -172,10 +174,24 @@ export function checkServiceOptions(options: ServiceOptions): void {
   checkNames(rateLimit, Object.keys(rateRanges), 'rateLimit')
   checkNames(webhooks, ['clock', ...Object.keys(webhookRanges)], 'webhooks')
   checkExpiry(options.transferExpiryHours ?? {}, catalog)
-  checkNames(retention, Object.keys(retentionRanges), 'retention')
+  checkNames(retention, ['idempotencyKeyDays', ...Object.keys(retentionRanges)], 'retention')
   checkNumbers({ ...rateLimit }, rateRanges, 'rateLimit.')
   checkNumbers({ ...webhooks }, webhookRanges, 'webhooks.')
-  checkNumbers({ ...retention }, retentionRanges, 'retention.')
+  const { idempotencyKeyDays, ...others } = retention ?? {}
+  checkNumbers(others, retentionRanges, 'retention.')
+  checkKeyDays(idempotencyKeyDays)
+}
+
+/** Under a key that is gone, a host that repeats a request pays twice. */
+function checkKeyDays(given: unknown): void {
+  if (given === undefined) return
+  const max = 100_000
+  if (typeof given === 'number' && given >= leastKeyDays && given <= max) return
+  throw new Error(
+    `retention.idempotencyKeyDays is a number from ${leastKeyDays} to ${max}; got ${String(given)}. ` +
+      'Keys must live longer than hosts trust them, which is keyLifetimeMs of their gateway, 24 hours by default and 20 days with ' +
+      'outlayKeyLifetimeMs: a repeat under a key that is gone is paid twice.',
+  )
 }
 
 function checkExpiry(expiry: TransferExpiry, { transferTypes }: Catalog): void {

@@ -41,8 +41,8 @@ export function parseAddressChange(body: unknown): AddressChange {
 
 /**
  * Changes an address in the caller's transaction. Adds transfer types and never removes any. Only the service sets the status of a
- * custodial wallet. Specification: "PATCH /addresses/{address_id}".
- * @throws OutlayError `invalid_request`, `unknown_transfer_type`, `mixed_chains`, `mixed_environments`.
+ * custodial wallet, which keeps the chains that its custodian provided. Specification: "PATCH /addresses/{address_id}".
+ * @throws OutlayError `invalid_request`, `unknown_transfer_type`, `mixed_chains`, `mixed_environments`, `transfer_type_not_supported`.
  */
 export async function changeAddress(
   tx: Tx,
@@ -53,6 +53,7 @@ export async function changeAddress(
   if (change.status !== undefined && address.type === 'internal')
     throw new OutlayError('invalid_request', 'The status of a custodial wallet cannot be set.', { field: 'status' })
   const added = addedTransferTypes(context, address, change)
+  checkCustody(address, change, added)
   checkBankAddresses(context, address, change, added)
   const bankAddress = change.bank_address === undefined ? null : JSON.stringify(change.bank_address)
   const beneficiaryAddress =
@@ -62,6 +63,15 @@ export async function changeAddress(
   const [changed] = await run(tx, context, updateAddress, values)
   if (changed === undefined) throw new Error('The address no longer exists.')
   return changed
+}
+
+/** Whether its custodian can move money on a further chain is not known, and money that arrives there may be lost. */
+function checkCustody({ type }: AddressRow, change: AddressChange, added: readonly string[]): void {
+  if (type !== 'internal' || added.length === 0) return
+  const field = change.transfer_types?.length ? 'transfer_types' : 'additional_transfer_types'
+  const message =
+    'A custodial wallet keeps the chains that its custodian provided. Create a further wallet: POST /accounts/{account_id}/addresses/internal.'
+  throw new OutlayError('transfer_type_not_supported', message, { field })
 }
 
 /** Only a bank account has postal addresses, and one that sends wires needs both. */

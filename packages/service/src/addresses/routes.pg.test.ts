@@ -120,6 +120,22 @@ it('refuses a change that breaks a rule of the address', async () => {
   for (const [id, body, code] of cases) expect([body, (await change(id, body)).json.code]).toEqual([body, code])
 })
 
+it.each(['transfer_types', 'additional_transfer_types'])(
+  'gives a custodial wallet no further chain in %s, since its custodian was not asked for it',
+  async (member) => {
+    const wallet = await service.call<AddressResource>(`/accounts/${accountId}/addresses/internal`, {
+      method: 'POST',
+      token,
+      key: crypto.randomUUID(),
+      body: { name: 'Payroll', transfer_types: ['sepolia'] },
+    })
+    const refused = await change(wallet.json.id, { [member]: ['sepolia', 'amoy'] })
+    expect([refused.status, refused.json.code]).toEqual([422, 'transfer_type_not_supported'])
+    const changed = await change(wallet.json.id, { [member]: ['sepolia'], name: 'Wages' })
+    expect(changed.json).toMatchObject({ name: 'Wages', transfer_types: ['sepolia'] })
+  },
+)
+
 it('answers 404 for an address of another client, on every path', async () => {
   const stranger = await service.signIn()
   const strange = await service.createAccount(stranger.token)

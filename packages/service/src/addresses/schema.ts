@@ -81,7 +81,7 @@ const newInternal = component('NewInternalAddress', newInternalSchema, {
 
 const addressChange = component('AddressChange', addressChangeSchema, {
   description:
-    'Adds transfer types; existing ones stay. The status of a custodial wallet cannot be set. Only a bank account has `bank_address` and `beneficiary_address`, and it needs both for wires.',
+    'Adds transfer types; existing ones stay. A custodial wallet gets no further ones, and its status cannot be set. Only a bank account has `bank_address` and `beneficiary_address`, and it needs both for wires.',
   examples: [{ transfer_types: ['polygon'] }],
 })
 

@@ -12,7 +12,7 @@ import { type AutomationResource, automationView, readAutomation } from './autom
  * Specification: "Automations", create.
  *
  * @throws OutlayError what `parseAutomationRequest` and `findParties` throw, `unsupported_flow` when the rails open no
- *   virtual accounts, and `invalid_id` for a brand that the client neither owns nor manages.
+ *   virtual accounts, and what `findBrand` throws.
  */
 export async function createAutomation(
   tx: Tx,

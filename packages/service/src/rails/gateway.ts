@@ -1,4 +1,5 @@
 import type { Gateway, Observation, SubmitResult, TransferStatus } from '@outlay/core'
+import { isInboundWire } from './inbound-wire.ts'
 import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
 
 /** Reads what a rail needs to know about a transfer that the engine submits; `undefined` when there is no such transfer. */
@@ -64,10 +65,6 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction, wir
       return observationOf(isAwaited ? { reference: payment.reference, state: 'expected' } : payment)
     },
   }
-}
-
-function isInboundWire({ flow, source, deposit }: RailInstruction): boolean {
-  return flow === 'onramp' && source.addressId === undefined && deposit === undefined
 }
 
 function resultOf(answer: RailAnswer): SubmitResult {

@@ -14,7 +14,7 @@ export interface RailBankAccount {
 
 /** One end of a payment, resolved from its address. */
 export interface RailLeg {
-  /** Absent for an inbound wire. */
+  /** Absent for an inbound wire and for a deposit. Every other leg has one. */
   readonly addressId?: string | undefined
   readonly valueType: string
   /** Rail or chain, canonical spelling. */
@@ -71,6 +71,9 @@ export interface RailLegDetails {
 /**
  * One fact about one payment. A rail reports the facts of a payment in order, each at least once. The service stores it before it
  * applies it; one that contradicts what is known becomes an exception, which a person resolves.
+ *
+ * Two facts that say the same are one. When equal parts of a payment come back, their facts differ in `failure.occurredAt` or in a
+ * `transactionId`: otherwise the second part is taken for a repeat of the first.
  */
 export interface RailFact {
   /**

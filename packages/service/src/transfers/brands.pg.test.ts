@@ -108,6 +108,27 @@ it('a brand that the client neither owns nor manages is refused, and so is one t
   }
 })
 
+it.each(['pending', 'rejected'])(
+  'a brand that is %s is refused, on a transfer and on an automation, and is one again once it is complete',
+  async (status) => {
+    const setStatus = async (to: string) => {
+      const path = `/simulations/accounts/${api.otherAccountId}/status`
+      expect((await api.call('POST', path, { body: { status: to } })).status).toBe(200)
+    }
+    const brand = { account_id: api.otherAccountId }
+    const body = { name: 'Branded', source: { value_type: 'USD' }, destination: wallet(), brand }
+    const automate = () => api.call<Answer>('POST', `/accounts/${api.accountId}/automations`, { body })
+    const createBoth = async () => [await create('ach_debit', api.otherAccountId), await automate()]
+    await setStatus(status)
+    for (const refused of await createBoth()) {
+      expect([refused.status, refused.body.code]).toEqual([422, 'account_not_ready'])
+      expect(refused.body.errors?.[0]?.source.pointer).toBe('/brand/account_id')
+    }
+    await setStatus('complete')
+    for (const created of await createBoth()) expect(created.status).toBe(201)
+  },
+)
+
 it('there is no line for another rail, for an unknown transfer or for another client', async () => {
   const [wire, ach] = [await create('wire'), await create('ach_credit')]
   await lineOf(ach.body.id)

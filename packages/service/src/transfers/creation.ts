@@ -12,7 +12,7 @@ import { findBrand } from './brands.ts'
 import { findExpiry } from './expiry.ts'
 import { newRow } from './new-row.ts'
 import { findParties, type Party, type TransferParties } from './parties.ts'
-import { findWireInstructions, newInstruction, validateWithRail } from './rail-check.ts'
+import { checkWireSource, findWireInstructions, newInstruction, validateWithRail } from './rail-check.ts'
 import type { TransferRow } from './row.ts'
 import { transferView } from './view.ts'
 
@@ -28,8 +28,8 @@ export interface NewTransfer {
  * Checks and plans a transfer without a transaction, since its rail may hang, and resolves with its write: the engine's job, the event
  * `transfer.created`, the transfer and the hold on its money commit together or not at all. Specification: "Transfers", create.
  *
- * @throws OutlayError what `parseTransferRequest`, `findParties` and `TransferFlow.classify` throw, then `invalid_id` for a foreign
- *   brand, `invalid_account_number` and the like from the rail, `service_unavailable` when the rail does not answer, and from the
+ * @throws OutlayError what `parseTransferRequest`, `checkWireSource`, `findParties`, `TransferFlow.classify` and `findBrand` throw, then
+ *   `invalid_account_number` and the like from the rail, `service_unavailable` when the rail does not answer, and from the
  *   write `insufficient_balance`. With a quote what `findAgreedQuote` and `useQuote`
  *   throw.
  */
@@ -38,6 +38,7 @@ export async function createTransfer(
   { body, caller, accountId, reads }: CreateInput,
 ): Promise<PlannedWrite> {
   const request = parseTransferRequest(body, context.catalog, { samePeg: true, pegHint: quoteHint(context) })
+  checkWireSource(context, request)
   const parties = await findParties(reads, context, accountId, caller.environment, request)
   const quote = await findAgreedQuote(reads, context, accountId, request)
   const { source, destination } = parties

@@ -32,8 +32,12 @@ export interface OpenFact {
 export function applyFacts(context: ServiceContext): RailFactListener {
   return async (facts) => {
     const stored = await recordFacts(asSystem(context), context, facts.map(storable))
+    // A batch may say the same twice.
+    const first = new Map(stored.map(({ id }, index) => [id, index] as const).toReversed())
     const open = stored.flatMap((one, index) =>
-      isFinished(one) ? [] : [{ id: one.id, fact: one.kind === 'unreadable' ? undefined : facts[index] }],
+      isFinished(one) || first.get(one.id) !== index
+        ? []
+        : [{ id: one.id, fact: one.kind === 'unreadable' ? undefined : facts[index] }],
     )
     const left = open.length === 0 ? none : await applyOpen(context, open)
     const references = facts.map(({ reference }) => reference)

@@ -2,6 +2,7 @@ import { type Amount, OutlayError, type TransferRequest, type WireInstructions }
 import type { PostalAddress } from '../addresses/addresses.ts'
 import type { ServiceContext } from '../context.ts'
 import type { AgreedQuote } from '../quotes/use.ts'
+import { isInboundWire } from '../rails/inbound-wire.ts'
 import type { RailInstruction, RailLeg } from '../rails/port.ts'
 import { askRail, railOf } from '../rails/rail-call.ts'
 import type { Party, TransferParties } from './parties.ts'
@@ -35,6 +36,17 @@ export function paidBy(quote: AgreedQuote | undefined, amount: Amount): Pick<Rai
   if (quote === undefined) return { amount }
   const { reference, rate, sourceAmount, destinationAmount } = quote
   return { amount: destinationAmount, quote: { reference, rate, sourceAmount } }
+}
+
+/**
+ * Refuses the address of a source by wire. Nobody can pull a wire from an account, so tokens would be minted for money that nobody sent.
+ * @throws OutlayError `unsupported_flow`.
+ */
+export function checkWireSource({ catalog }: Pick<ServiceContext, 'catalog'>, { source }: TransferRequest): void {
+  if (source.addressId === undefined || catalog.transferType(source.transferType)?.wire !== true) return
+  const message =
+    'A wire cannot be pulled from an account. Leave the address out, and send the wire as wire_instructions of the transfer say.'
+  throw new OutlayError('unsupported_flow', message, { field: 'source.addressId' })
 }
 
 function railLeg(
@@ -71,10 +83,9 @@ export async function findWireInstructions(
   instruction: RailInstruction,
   { businessName, businessAddress }: TransferParties,
 ): Promise<WireInstructions | null> {
-  const { flow, source } = instruction
-  if (flow !== 'onramp' || context.catalog.transferType(source.transferType)?.wire !== true) return null
+  if (!isInboundWire(instruction)) return null
   const beneficiary = { name: businessName, address: oneLine(businessAddress) }
-  return await askRail(context, railOf(flow, instruction), (options) =>
+  return await askRail(context, railOf(instruction.flow, instruction), (options) =>
     context.rails.wireInstructions(instruction, beneficiary, options),
   )
 }

@@ -118,6 +118,36 @@ describe('money that comes back after a transfer was complete', () => {
     ])
   })
 
+  it.each(['100', '30'])(
+    'is booked once when one batch says twice that %s came back, and no fact beside it waits',
+    async (value) => {
+      const [before, transfer, other] = [await payments.balance(), await offramp('100'), await offramp('50')]
+      const fact = await returned(transfer, { amount: usd(value) })
+      const beside = await returned(other)
+      const references = new Set([fact.reference, beside.reference])
+      for (let time = 0; time < 2; time += 1)
+        expect(await report([fact, { ...fact }, beside, fact])).toEqual(references)
+      expect((await payments.read(transfer.id)).returns?.map(({ amount }) => amount)).toEqual([usd(value)])
+      expect(await payments.balance()).toBe(before - 100 + Number(value))
+      for (const { id } of [transfer, other]) expect(await payments.exceptions({ transferId: id })).toEqual([])
+      const { rows } = await inspect(context.pool).query(
+        `select applied_at from ${context.schema}.rail_fact where transfer_id = $1 and kind = 'returned'`,
+        [transfer.id],
+      )
+      expect(rows).toEqual([{ applied_at: expect.any(Date) }])
+      await expectSoundLedger(context)
+    },
+  )
+
+  it('in two parts of the same amount is both, where the facts say when each came back', async () => {
+    const [before, transfer] = [await payments.balance(), await offramp('100')]
+    const part = await returned(transfer, { amount: usd('50') })
+    const occurredAt = '2026-01-06T00:00:00.000Z'
+    await report([part, { ...part, failure: part.failure && { ...part.failure, occurredAt } }])
+    expect((await payments.read(transfer.id)).returns).toHaveLength(2)
+    expect(await payments.balance()).toBe(before)
+  })
+
   it('before the completion is booked is not accepted yet, and then reversed', async () => {
     const before = await payments.balance()
     const destination = { address_id: bankId, value_type: 'USD', transfer_type: 'ach_credit' }

@@ -19,7 +19,7 @@ const text = textSchema.nullish()
 const wireMemo = text.meta({ maxLength: 140, description: 'Outbound wire only.' })
 const note = text.meta({ maxLength: 255, description: 'Free text.' })
 const quoteId = text.meta({ description: 'A quote, where the two value types are not worth the same.' })
-const brandNote = 'ACH only: the account whose business name the receiving bank shows.'
+const brandNote = 'ACH only: the account whose business name the receiving bank shows. It must be complete.'
 
 /** Instructions for an inbound wire. Specification: "Wire instructions". */
 export const instructionsSchema = component(
@@ -42,7 +42,10 @@ const newTransfer = component(
   z.object({
     amount: amountSchema,
     source: z.object({
-      address_id: text.meta({ description: 'Omitted only for an inbound wire.' }),
+      address_id: text.meta({
+        description:
+          'Left out for an inbound wire, which cannot be pulled from an account. Required for every other rail.',
+      }),
       value_type: textSchema,
       transfer_type: textSchema,
     }),

@@ -158,6 +158,20 @@ describe('an onramp', () => {
     expect(await balance('USDC')).toEqual({ balance: before.balance + 500, available: before.available + 500 })
   })
 
+  it.each(['address_id', 'addressId'])(
+    'by wire from an account of its own is refused at %s, since nobody sends it',
+    async (member) => {
+      const before = await balance('USDC')
+      const bank = await addBank(member === 'addressId' ? '000333445' : '000333444', ['wire', 'ach_debit'])
+      const source = { [member]: bank, value_type: 'USD', transfer_type: 'wire' }
+      const refused = await create({ amount: usd('500.00'), source, destination: wallet('USDC') })
+      expect([refused.status, refused.body.code]).toEqual([422, 'unsupported_flow'])
+      expect(refused.body.errors?.[0]?.source.pointer).toBe(`/source/${member}`)
+      await advance(86_400)
+      expect(await balance('USDC')).toEqual(before)
+    },
+  )
+
   it('by ACH debit completes after three banking days, or fails when the debit bounces', async () => {
     const before = await balance('USDC')
     const good = await addBank('000222333', ['ach_debit'])

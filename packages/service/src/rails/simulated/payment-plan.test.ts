@@ -47,6 +47,12 @@ describe('planPayment', () => {
     expect(plan).toMatchObject({ state: 'expected', next_state: null, next_at: null, route: { settleMs: 10_000 } })
   })
 
+  it('a wire whose sender is known waits for money, too', () => {
+    const source = bank('1', 'wire')
+    const plan = planPayment({ ...offramp('1', 'wire'), flow: 'onramp', source, destination: wallet }, now, 1)
+    expect(plan).toMatchObject({ state: 'expected', next_at: null })
+  })
+
   it.each(['wire', 'ach_credit'])('a deposit by %s is here already: only the mint is left, under its hash', (rail) => {
     const source = { valueType: 'USD', transferType: rail, custodial: false, address: '' }
     const onramp = { ...offramp('1', 'wire'), flow: 'onramp', source, destination: wallet } as const

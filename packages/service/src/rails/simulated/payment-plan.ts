@@ -1,4 +1,5 @@
 import type { TransferFailure } from '@outlay/core'
+import { isInboundWire } from '../inbound-wire.ts'
 import type { RailInstruction, RailLegDetails } from '../port.ts'
 import { achReturnFailure } from './ach-return.ts'
 import { toEastern } from './banking-day.ts'
@@ -19,10 +20,6 @@ export function rejectionFailure(code: string, detail: string, at: Date): Transf
  */
 function leadingRail({ flow, deposit, source, destination }: RailInstruction): string {
   return flow === 'onramp' && deposit === undefined ? source.transferType : destination.transferType
-}
-
-function isWireOnramp({ flow, deposit, source }: RailInstruction): boolean {
-  return flow === 'onramp' && deposit === undefined && source.bank === undefined
 }
 
 /** Everything that will happen to a payment automatically. `sequence` is unique over all payments. */
@@ -47,7 +44,7 @@ export function planPayment(instruction: RailInstruction, now: Date, sequence: n
     represented_at: null,
     statement_line: isAch(leadingRail(instruction)) ? statementLine(instruction.statementName) : null,
   }
-  if (isWireOnramp(instruction)) {
+  if (isInboundWire(instruction)) {
     return { ...base, reference: `EXPECTED-${transferId}`, state: 'expected', next_state: null, next_at: null }
   }
   const seed = instruction.deposit === undefined ? transferId : mintSeed(transferId)

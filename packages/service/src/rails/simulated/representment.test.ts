@@ -13,6 +13,7 @@ const debit = (accountNumber: string): RailInstruction => ({
   flow: 'onramp',
   amount: { value: '1.00', currency: 'USD' },
   source: {
+    addressId: '01KA0000000000000000000002',
     valueType: 'USD',
     transferType: 'ach_debit',
     custodial: false,

@@ -53,7 +53,7 @@ describeRails('the simulated rails', async () => {
       instruct: () => ({
         ...instruct(),
         flow: 'onramp',
-        source: { ...bankLeg, transferType: 'ach_debit' },
+        source: { ...bankLeg, addressId: nextId(), transferType: 'ach_debit' },
         destination: wallet,
       }),
       fail: (transferId) => simulation.returnWith(transferId, 'R01'),
