@@ -6,10 +6,11 @@ import { statements } from '../database/statement.ts'
 
 const texts = {
   // Behind the last probe first, and then from the beginning. One that a host has locked cannot be woken, nor one that has no job.
-  // The limit counts accounts that have one to wake: those without one stay due, and others would wait behind them.
+  // The limit counts accounts that have one to wake: those without one stay due, and others would wait behind them. So would they behind those
+  // at a gateway that the worker lacks, which it cannot send.
   due_probes: `select w.id from (
       select r.account_id, r.probed_id from {{schema}}.unauthorized_account r
-      where r.probe_at <= clock_timestamp()
+      where r.probe_at <= clock_timestamp() and {{schema}}.gateway_of(r.account_id) = any ($1::text[])
         and not exists (select 1 from {{schema}}.account f where f.account_id = {{schema}}.account_of(r.account_id) and f.paused)
         and not exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = {{schema}}.gateway_of(r.account_id))
       order by r.probe_at
@@ -83,9 +84,9 @@ export function createCredentialStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
     if (readWoken(row).count > 0) await driver.execute(tx, sql.notify, [])
   }
   return {
-    /** Wakes the next waiting transfer of each account that is due for a probe; the claim lets one per account through. */
-    async wakeProbes(): Promise<void> {
-      const ids = readIds(await driver.query(sql.due_probes, []))
+    /** Wakes the next waiting transfer of each account that is due for a probe at these gateways; the claim lets one per account through. */
+    async wakeProbes(gateways: readonly string[]): Promise<void> {
+      const ids = readIds(await driver.query(sql.due_probes, [gateways]))
       if (ids.length > 0) await withLockTimeout(driver, (tx) => wake(tx, ids))
     },
     /** Forgets refusals that no transfer waits for and that were not probed for a week; the next claim probes again. */
