@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { postgres } from './backend.ts'
+import { createGatewayStore } from './dispatch/gateways.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { createCredentialStore } from './limits/credentials.ts'
 import { createThrottleStore } from './limits/throttles.ts'
@@ -28,6 +29,7 @@ const { tokens } = resolveNames({})
 const credentials = createCredentialStore(driver, tokens)
 const throttles = createThrottleStore(driver, tokens)
 const polls = createPollStore(driver, tokens)
+const attendance = createGatewayStore(driver, tokens)
 
 /** Rows of transfers that were read, by whichever index or none. */
 async function readSoFar(): Promise<number> {
@@ -50,6 +52,7 @@ async function fill(set: string): Promise<void> {
 }
 
 describe('a search at one gateway reads nothing of what waits at another:', () => {
+  const stop = `insert into outlay.stop (scope, name, reason, actor) values ('gateway', 'bank', 'x', 'x')`
   const cases: readonly (readonly [what: string, set: string, others: string, search: () => Promise<unknown>])[] = [
     [
       'what was refused is not restored',
@@ -69,6 +72,12 @@ describe('a search at one gateway reads nothing of what waits at another:', () =
       `stage = 'submitted', remote_id = id, next_poll_at = now() - interval '1 hour'`,
       '',
       async () => expect(await polls.leaseDue(10, 1_000, [], ['default'])).toEqual([]),
+    ],
+    [
+      'attendance of a stopped one',
+      `reason = 'gateway_held'`,
+      stop,
+      async () => expect(await attendance.attend(['default', 'bank'])).toBe(0),
     ],
   ]
   beforeAll(async () => {
