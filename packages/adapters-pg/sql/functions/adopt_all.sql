@@ -29,7 +29,7 @@ begin
     cross join lateral jsonb_array_elements_text(k.transfer -> 'events') with ordinality as e (type, ordinality)
   )
   select (select array_agg(a.id) from adopted a), array_agg(t.id), array_agg(t.sequence), array_agg(t.type), (
-    select jsonb_agg(jsonb_build_object('id', a.id, 'returns', k.transfer -> 'returns', 'return_window_ms', k.transfer -> 'return_window_ms'))
+    select jsonb_agg(jsonb_build_object('id', a.id, 'returns', k.transfer -> 'returns', 'changed_at', k.transfer -> 'changed_at', 'return_window_ms', k.transfer -> 'return_window_ms'))
     from adopted a join ready k on k.account_id = a.account_id and k.remote_id = a.remote_id
     where k.transfer ?| array['returns', 'return_window_ms'])
   into v_ids, v_event_ids, v_sequences, v_types, v_complete

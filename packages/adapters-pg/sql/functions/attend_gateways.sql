@@ -1,16 +1,25 @@
--- Records that a worker has these gateways. Transfers that waited for one of them because no worker had it, or because it was stopped, are
--- due at once, whatever else they waited for. Returns how many those are.
+-- Records that a worker has these gateways. Transfers that waited for one of them because no worker
+-- had it, or because it was stopped, are due at once, whatever else they waited for. What waits for one that is stopped is not read.
+-- Returns how many are due.
 create or replace function {{schema}}.attend_gateways(p_names text[]) returns integer language plpgsql as $$
 declare
+  v_names text[];
   v_ids text[];
 begin
-  insert into {{schema}}.attended_gateway as g (name) select n.name from unnest(p_names) as n (name) order by 1
-  on conflict (name) do update set attended_at = clock_timestamp() where g.attended_at < clock_timestamp() - interval '20 seconds';
+  perform {{schema}}.note_gateways(p_names);
+  v_names := array(
+    select n.name from unnest(p_names) as n (name)
+    where not exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = n.name));
+  if cardinality(v_names) = 0 then
+    return 0;
+  end if;
   v_ids := array(
-    select t.id from {{schema}}.transfer t
-    where t.remote_id is null and t.status = 'pending' and t.stage = 'queued' and t.reason = 'gateway_held' and t.gateway = any (p_names)
-      and not exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = t.gateway)
-    order by t.id limit 5000 for no key update skip locked);
+    select h.id from unnest(v_names) as n (name)
+    cross join lateral (
+      select t.id from {{schema}}.transfer t where t.gateway = n.name and t.reason = 'gateway_held' and t.stage = 'queued'
+      order by t.id limit 5000 for no key update skip locked
+    ) h
+    limit 5000);
   if cardinality(v_ids) = 0 then
     return {{schema}}.wake_started(p_names);
   end if;

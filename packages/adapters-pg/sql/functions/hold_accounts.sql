@@ -23,7 +23,8 @@ begin
       and t.stage = 'queued' and coalesce(t.reason, 'gateway_held') = 'gateway_held'
       and exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = t.gateway)
     for no key update of t skip locked);
-  update {{schema}}.transfer t set reason = 'gateway_held', updated_at = clock_timestamp() where t.id = any (v_held);
+  -- One that was held before has waited since then.
+  update {{schema}}.transfer t set reason = 'gateway_held', updated_at = clock_timestamp() where t.id = any (v_held) and t.reason is null;
   update {{schema}}.outbox o
   set due_at = clock_timestamp() + least(300, 5 * power(2, least(o.fetches, 10))) * (0.75 + random() / 2) * interval '1 second',
     ready = false, fetches = o.fetches + 1

@@ -13,7 +13,10 @@ begin
   order by n.remote_id
   -- A transfer that could not be adopted as it was may be complete this time, and money may have come back since.
   on conflict (account_id, remote_id) do update set automated = excluded.automated, transfer = excluded.transfer, problem = null
-  where f.problem is not null or excluded.transfer ? 'returns' or f.transfer ? 'returns';
+  where (f.problem is not null or excluded.transfer ? 'returns' or f.transfer ? 'returns')
+    -- A report that comes late or again is older; a time far in the future makes none old.
+    and ((excluded.transfer ->> 'changed_at')::timestamptz < (f.transfer ->> 'changed_at')::timestamptz
+      and (f.transfer ->> 'changed_at')::timestamptz < clock_timestamp() + interval '5 minutes') is not true;
   get diagnostics v_count = row_count;
   return v_count;
 end

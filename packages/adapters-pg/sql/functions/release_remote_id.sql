@@ -23,6 +23,8 @@ begin
     delete from {{schema}}.return_window w where w.transfer_id = p_id
   ), forgotten as (
     delete from {{schema}}.transfer_return r where r.transfer_id = p_id and r.sequence is null and r.resolved_at is null
+  ), unreported as (
+    delete from {{schema}}.return_report p where p.transfer_id = p_id
   )
   select c.event_sequence, case when c.stage = 'settled' then 'transfer.unconfirmed' else 'transfer.blocked' end
   into v_sequence, v_type from changed c;

@@ -14,7 +14,7 @@ select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
 from {{schema}}.transfer t
 left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id) and t.stage in ('queued', 'submitting', 'awaiting_funds');
 comment on view {{schema}}.transfers is
-  'Every transfer, one row each. Indexed are id, (account_id, idempotency_key), remote_id, "remote_id is null and status = ''pending''" for what was not submitted, and next_poll_at.';
+  'Every transfer, one row each. Indexed are id, (account_id, idempotency_key), remote_id, "remote_id is null and status = ''pending''" for what was not submitted, and (gateway, next_poll_at).';
 comment on column {{schema}}.transfers.stage is
   'Where it stands in the engine: queued, submitting, awaiting_funds, submitted, blocked, settled.';
 comment on column {{schema}}.transfers.status is 'What the service says about the money: pending, processing, failed, canceled, complete.';

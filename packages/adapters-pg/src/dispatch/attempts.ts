@@ -190,7 +190,9 @@ function writeSettlement(settlement: Settlement) {
     registration_unknown_since: settlement.registrationUnknownSince,
     return_window_ms: settlement.returnWindowMs,
     // An empty list withdraws nothing of a transfer that has just been accepted.
-    returns: settlement.returns?.length ? writeReturns(settlement.returns) : undefined,
+    ...(settlement.returns?.length
+      ? { returns: writeReturns(settlement.returns), changed_at: settlement.returnsChangedAt }
+      : {}),
     reason: settlement.reason,
     unknown_since: settlement.unknownSince,
     claimed_at: settlement.unknownSince === null ? undefined : settlement.claimedAt,

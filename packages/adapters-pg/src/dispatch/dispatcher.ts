@@ -44,6 +44,9 @@ const maxLocked = 10_000
 /** How long an account whose submissions hang waits before others of it are tried slowly, in milliseconds. */
 const hangPauseMs = 5_000
 
+/** Of so many fetches one asks for transfers to stopped gateways, too: the turns of the others are for those that may be sent. */
+const fetchesPerStopped = 10
+
 /** Pause while too few slots are free for a fetch to be worth it, in milliseconds. */
 const refillMs = 3
 
@@ -109,17 +112,21 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     if ([freeSlots(), room].includes(worthFetching) || slots.busy() === 0) fetching.wake()
   }
 
+  let fetches = 0
   const fetching = startLoop({
     name: 'dispatch',
     logger,
     async turn() {
-      const asked = chooseFetch(handlers, slots, freeSlots(), worthFetching)
+      const isAsked = (gateway: string) => fetches % fetchesPerStopped === 0 || !guard.isStopped(gateway)
+      const asked = chooseFetch(handlers, isAsked, slots, freeSlots(), worthFetching)
       if (!guard.mayClaim()) return Math.min(options.pollIntervalMs, heldPauseMs)
       if (asked === undefined) return options.pollIntervalMs
       let sentAt = performance.now()
       const jobs = await attempts.fetch(asked.batchSize, options.worker, asked.handlers, () => {
         sentAt = performance.now()
       })
+      // Where nothing is left that may be sent, what may not can be held at once.
+      fetches = jobs.length === 0 ? 0 : fetches + 1
       if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs
       await begin(options, jobs, (claim, job) => void submit(claim, job, sentAt))
       return jobs.length < asked.batchSize ? refillMs : 0
@@ -163,11 +170,17 @@ function startSlots<Tx>(
 }
 
 /**
- * Chooses what to fetch: nothing while little may begin. It passes over transfers to a gateway that hangs, and asks for no more than
- * the share of another allows.
+ * Chooses what to fetch: nothing while little may begin. It passes over transfers to a gateway that hangs or is not asked for, and asks
+ * for no more than the share of another allows.
  */
-function chooseFetch<Tx>(handlers: WorkHandlers<Tx>, { room }: Slots, free: number, worthFetching: number) {
-  const gateways = handlers.gateways.filter((gateway) => room(gateway) >= worthFetching)
+function chooseFetch<Tx>(
+  handlers: WorkHandlers<Tx>,
+  isAsked: (gateway: string) => boolean,
+  { room }: Slots,
+  free: number,
+  worthFetching: number,
+) {
+  const gateways = handlers.gateways.filter((gateway) => room(gateway) >= worthFetching && isAsked(gateway))
   if (free < worthFetching || gateways.length === 0) return undefined
   return { handlers: { ...handlers, gateways }, batchSize: Math.min(free, maxFetch, ...gateways.map(room)) }
 }

@@ -97,11 +97,14 @@ describe('a stopped gateway of several', () => {
         { account: 'other', reason: null, count: 1 },
       ])
       expect(await readReady()).toEqual([ids.at(-1), other.id])
+      const readSince = () => rows(`select id, updated_at from outlay.transfer where reason is not null order by id`)
+      const since = await readSince()
       // When they come again, one of each account brings the others, too.
       await rows(`update ${outboxTable} set ready = true where not ready`)
       const again = await attempts.fetch(2, 'worker', { gateways })
       expect(await attempts.claim(again, 'worker', { gateways })).toEqual([])
       expect(await readReady()).toEqual([ids.at(-1)])
+      expect(await readSince()).toEqual(expect.arrayContaining(since))
     } finally {
       await client.query('rollback')
       client.release()

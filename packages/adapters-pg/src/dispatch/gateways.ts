@@ -4,6 +4,7 @@ import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
 
 const texts = {
+  note_gateways: 'select {{schema}}.note_gateways($1::text[])::text',
   attend_gateways: 'select {{schema}}.attend_gateways($1::text[]) as count',
   unattended_gateways: `select u.gateway, u.transfers, u.sample, {{schema}}.iso(u.since) as since
     from {{schema}}.unattended_gateways() u`,
@@ -30,6 +31,8 @@ export function createGatewayStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
   return {
     /** Records that this worker has these gateways; returns how many transfers waited for one of them and are due now. */
     async attend(names: readonly string[]): Promise<number> {
+      // First, and committed on its own: others wait for a row that is written until what is due is written, too.
+      await driver.query(sql.note_gateways, [names])
       return readFirst(readCount, await driver.query(sql.attend_gateways, [names]))?.count ?? 0
     },
     /** Gateways that a worker has or had. */

@@ -6,10 +6,11 @@ import { statements } from '../database/statement.ts'
 
 const texts = {
   // Behind the last probe first, and then from the beginning. One that a host has locked cannot be woken, nor one that has no job.
-  // The limit counts accounts that have one to wake: those without one stay due, and others would wait behind them.
+  // The limit counts accounts that have one to wake: those without one stay due, and others would wait behind them. So would they behind those
+  // at a gateway that the worker lacks, which it cannot send.
   due_probes: `select w.id from (
       select r.account_id, r.probed_id from {{schema}}.unauthorized_account r
-      where r.probe_at <= clock_timestamp()
+      where r.probe_at <= clock_timestamp() and {{schema}}.gateway_of(r.account_id) = any ($1::text[])
         and not exists (select 1 from {{schema}}.account f where f.account_id = {{schema}}.account_of(r.account_id) and f.paused)
         and not exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = {{schema}}.gateway_of(r.account_id))
       order by r.probe_at
@@ -33,22 +34,23 @@ const texts = {
     where t.stage = 'queued' and t.reason = 'unauthenticated'
       and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
     order by t.id limit $1 for no key update skip locked`,
-  // From one account to the next, since those that wait may have very many.
+  // From one account at a gateway to the next, since those that wait may have very many.
   any_restored: `with recursive waiting as (
-      (select t.account_id from {{schema}}.transfer t where t.reason = 'unauthenticated' order by t.account_id limit 1)
+      (select t.account_id, t.gateway from {{schema}}.transfer t where t.reason = 'unauthenticated' order by t.account_id, t.gateway limit 1)
       union all
-      select (select t.account_id from {{schema}}.transfer t
-        where t.reason = 'unauthenticated' and t.account_id > w.account_id order by t.account_id limit 1)
-      from waiting w where w.account_id is not null
+      select n.account_id, n.gateway from waiting w
+      cross join lateral (
+        select t.account_id, t.gateway from {{schema}}.transfer t
+        where t.reason = 'unauthenticated' and (t.account_id, t.gateway) > (w.account_id, w.gateway)
+        order by t.account_id, t.gateway limit 1
+      ) n
     )
     select 1 from waiting w
-    cross join (select 'default' as name union select a.name from {{schema}}.attended_gateway a) g
-    where w.account_id is not null
-      -- First, for the rows of an account that is still refused are not read then.
-      and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(g.name, w.account_id))
+    -- First, for the rows of an account that is still refused are not read then.
+    where not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(w.gateway, w.account_id))
       and exists (
         select 1 from {{schema}}.transfer t
-        where t.account_id = w.account_id and t.gateway = g.name and t.stage = 'queued' and t.reason = 'unauthenticated') limit 1`,
+        where t.account_id = w.account_id and t.gateway = w.gateway and t.stage = 'queued' and t.reason = 'unauthenticated') limit 1`,
   clear_reason: `update {{schema}}.transfer t set reason = null where t.id = any ($1::text[])`,
   wake_waiting: `select {{schema}}.queue_wake_unlocked(array_agg({{schema}}.job_id(t.id)), array_agg(t.not_before)) as count
     from {{schema}}.transfer t where t.id = any ($1::text[])`,
@@ -83,9 +85,9 @@ export function createCredentialStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
     if (readWoken(row).count > 0) await driver.execute(tx, sql.notify, [])
   }
   return {
-    /** Wakes the next waiting transfer of each account that is due for a probe; the claim lets one per account through. */
-    async wakeProbes(): Promise<void> {
-      const ids = readIds(await driver.query(sql.due_probes, []))
+    /** Wakes the next waiting transfer of each account that is due for a probe at these gateways; the claim lets one per account through. */
+    async wakeProbes(gateways: readonly string[]): Promise<void> {
+      const ids = readIds(await driver.query(sql.due_probes, [gateways]))
       if (ids.length > 0) await withLockTimeout(driver, (tx) => wake(tx, ids))
     },
     /** Forgets refusals that no transfer waits for and that were not probed for a week; the next claim probes again. */

@@ -9,6 +9,8 @@ export interface Guard extends Pick<Loop, 'wake' | 'stop'> {
   isFamiliar(): boolean
   /** True when transfers may be claimed. */
   mayClaim(): boolean
+  /** True when the gateway was stopped by the last read. */
+  isStopped(gateway: string): boolean
   /** True when a request for the account may begin at the gateway now. Asked as late as possible. */
   mayBegin(at: { readonly gateway: string; readonly accountId: string }): boolean
   /** Resolves when the last read is recent enough, or when that takes too long. */
@@ -87,6 +89,7 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
     stop: loop.stop,
     isFamiliar: () => known?.unfamiliar === null && known.fence === null && isYoung(),
     mayClaim: () => !isAllStopped && isYoung(),
+    isStopped: (gateway) => stopped.gateway.has(gateway),
     mayBegin: ({ gateway, accountId }) =>
       !isAllStopped && isYoung() && !stopped.account.has(accountId) && !stopped.gateway.has(gateway),
     ready() {

@@ -112,12 +112,12 @@ function startReleases<Tx>({ transfers, logger }: SweeperOptions<Tx>): Loop {
   })
 }
 
-function startCredentials<Tx>({ credentials, logger }: SweeperOptions<Tx>): Loop {
+function startCredentials<Tx>({ credentials, logger, handlers }: SweeperOptions<Tx>): Loop {
   return startLoop({
     name: 'sweep credentials',
     logger,
     async turn() {
-      await credentials.wakeProbes()
+      await credentials.wakeProbes(handlers.gateways)
       return (await credentials.releaseRestored()) ? 0 : newsPauseMs
     },
   })

@@ -1,5 +1,5 @@
 import { type IdentifiedReturn, type Logger, type Observation, TransferReturn } from '@outlay/core'
-import { Column, rowDecoder } from '@outlay/core/adapter'
+import { Column, momentOf, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { statements, storableJson } from '../database/statement.ts'
 
@@ -15,10 +15,16 @@ export function createReturnStore<Tx>(
   return {
     /**
      * Records what observations say of transfers that are locked; returns the ids of those with a return that was not known. Call it
-     * before their changes are applied: a completion decides about the returns that are there.
+     * before their changes are applied: a completion decides about the returns that are there. `pushed` says that the service sent them,
+     * perhaps late or again.
      */
-    async record(tx: Tx, known: readonly KnownTransfer[], seen: readonly Observation[]): Promise<readonly string[]> {
-      const reports = findReports(known, seen)
+    async record(
+      tx: Tx,
+      known: readonly KnownTransfer[],
+      seen: readonly Observation[],
+      pushed: boolean,
+    ): Promise<readonly string[]> {
+      const reports = findReports(known, seen).map((report) => (pushed ? { ...report, pushed } : report))
       if (reports.length === 0) return []
       const decided = (await driver.execute(tx, sql.record_returns, [storableJson(reports)])).map(readDecided)
       for (const { transferId, code, problem } of decided) {
@@ -39,15 +45,19 @@ interface KnownTransfer {
   readonly hasOpenReturns: boolean
 }
 
-/** The last observation of a transfer counts. */
+/** The newest observation of a transfer counts, and the last one of those whose time is not known. */
 function findReports(known: readonly KnownTransfer[], seen: readonly Observation[]) {
-  const said = seen.flatMap(({ remoteId, returns }) => (returns === undefined ? [] : [[remoteId, returns] as const]))
-  if (said.length === 0) return []
-  const returnsOf = new Map(said)
+  const said = new Map<string, { readonly returns: readonly TransferReturn[]; readonly changedAt: string | null }>()
+  for (const { remoteId, returns, transfer } of seen) {
+    if (returns === undefined) continue
+    const changedAt = momentOf(transfer?.updatedAt)
+    const before = said.get(remoteId)?.changedAt ?? null
+    if (changedAt === null || before === null || changedAt >= before) said.set(remoteId, { returns, changedAt })
+  }
   return known.flatMap(({ id, remoteId, hasOpenReturns }) => {
-    const returns = returnsOf.get(remoteId)
-    if (returns === undefined || (returns.length === 0 && !hasOpenReturns)) return []
-    return [{ id, returns: writeReturns(returns) }]
+    const report = said.get(remoteId)
+    if (report === undefined || (report.returns.length === 0 && !hasOpenReturns)) return []
+    return [{ id, returns: writeReturns(report.returns), changed_at: report.changedAt }]
   })
 }
 

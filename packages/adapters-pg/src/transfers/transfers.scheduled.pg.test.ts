@@ -51,7 +51,7 @@ describe('a transfer that is not to be sent before a time', async () => {
         'unauthenticated',
         async () => {
           await pool.query(`insert into outlay.unauthorized_account (account_id, probe_at) values ('acme', now())`)
-          await createCredentialStore(driver, tokens).wakeProbes()
+          await createCredentialStore(driver, tokens).wakeProbes(['default'])
           await pool.query('truncate outlay.unauthorized_account')
         },
       ],

@@ -205,7 +205,7 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
       const early = findEarly(rows, seen, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
       const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules, accountId))
-      const returned = await returns.record(tx, findFree(rows), seen)
+      const returned = await returns.record(tx, findFree(rows), seen, locking === 'fail')
       const changes = decideChanges(rows, seen, rules, accountId)
       if (changes.length > 0) await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
       await wakeFunded(tx, findComplete(changes))
@@ -269,7 +269,7 @@ function findUnknown(
 export function writeFound(found: FoundTransfer) {
   const { id, idempotencyKey, fingerprint, request, stage, status, failure, reachedAt } = found
   const events = found.events.map((event) => event.type)
-  const { returns: back = [] } = found
+  const { returns: back = [], changedAt } = found
   const returns = back.length === 0 ? {} : { returns: writeReturns(back) }
   const window = found.returnWindowMs === undefined ? {} : { return_window_ms: found.returnWindowMs }
   return {
@@ -277,7 +277,18 @@ export function writeFound(found: FoundTransfer) {
     automated: found.automated,
     created_at: found.createdAt,
     transfer: {
-      ...{ id, key: idempotencyKey, fingerprint, request, stage, status, failure, reached_at: reachedAt, events },
+      ...{
+        id,
+        key: idempotencyKey,
+        fingerprint,
+        request,
+        stage,
+        status,
+        failure,
+        reached_at: reachedAt,
+        events,
+        changed_at: changedAt,
+      },
       ...returns,
       ...window,
     },

@@ -61,7 +61,7 @@ describe('the doctor, where an object of the schema is not as the release makes 
       'outlay stop --all',
     ],
     [
-      'drop index outlay.transfer_next_poll, outlay.outbox_ready',
+      'drop index outlay.transfer_gateway_poll, outlay.outbox_ready',
       'object_missing',
       '2 indexes of the schema',
       'INDEX CONCURRENTLY',

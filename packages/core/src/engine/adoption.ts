@@ -53,6 +53,7 @@ export function describeFound(
     status,
     failure,
     reachedAt: momentOf(reachedAt),
+    changedAt: momentOf(transfer.updatedAt),
     events: [{ type: 'transfer.adopted' }, ...(status === 'pending' ? [] : [{ type: statusEvent(status) }])],
     ...(returns === undefined ? {} : { returns }),
     ...(windowMs === undefined ? {} : { returnWindowMs: windowMs }),

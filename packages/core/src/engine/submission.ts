@@ -189,7 +189,7 @@ function decideAccepted(
   result: Extract<SubmitResult, { outcome: 'accepted' }>,
   context: SubmissionContext,
 ): Settlement {
-  const seen: Pick<Observation, 'status' | 'failure' | 'reachedAt' | 'returns'> = result.observation ?? unseen
+  const seen: Omit<Observation, 'remoteId'> = result.observation ?? unseen
   const pending = { status: 'pending' as const, failure: null }
   const reached: StatusState = TransferStatus.advance(pending, seen) ?? pending
   const final = TransferStatus.isFinal(reached.status, reached.failure)
@@ -206,7 +206,9 @@ function decideAccepted(
     reachedAt: momentOf(reached.reachedAt),
     pollAfterMs: final ? null : context.firstPollMs,
     events: types.map((type) => ({ type })),
-    ...(seen.returns === undefined ? {} : { returns: seen.returns }),
+    ...(seen.returns === undefined
+      ? {}
+      : { returns: seen.returns, returnsChangedAt: momentOf(seen.transfer?.updatedAt) }),
     ...(windowMs === undefined ? {} : { returnWindowMs: windowMs }),
   }
 }

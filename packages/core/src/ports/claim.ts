@@ -110,6 +110,8 @@ export interface Settlement {
   readonly events: readonly NewEvent[]
   /** All that came back of the transfer, where the answer says that something did; absent in nearly all settlements. */
   readonly returns?: readonly TransferReturn[] | undefined
+  /** When the service had last changed the transfer as it said so, ISO 8601; null or absent when unknown. */
+  readonly returnsChangedAt?: string | null | undefined
   /** How long its money may come back, in milliseconds; absent where it cannot, or while it is not complete. */
   readonly returnWindowMs?: number | undefined
   /** For the attempts log. */

@@ -25,7 +25,10 @@ export interface Observation {
   readonly failure: TransferFailure | null
   /** When the status was reached, ISO 8601. It distinguishes a transfer that continues after a failure from an old report. */
   readonly reachedAt?: string | undefined
-  /** All that came back of it after it was complete, not only what is new. Absent where nothing did, or nothing is said about it. */
+  /**
+   * All that came back of it after it was complete, not only what is new. Absent where nothing did, or nothing is said about it. The
+   * newest report counts, by `updatedAt` of the transfer; without that the last one, but a webhook without any return withdraws none.
+   */
   readonly returns?: readonly TransferReturn[] | undefined
   /** The whole transfer, when the other side sent it. */
   readonly transfer?: Transfer | undefined

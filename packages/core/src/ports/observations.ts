@@ -40,6 +40,8 @@ export interface FoundTransfer
   readonly events: readonly NewEvent[]
   /** All that came back of it; absent where nothing did. */
   readonly returns?: readonly TransferReturn[] | undefined
+  /** When the service had last changed it, ISO 8601; null when it does not say. */
+  readonly changedAt: string | null
   /** How long its money may come back after it was complete, in milliseconds; absent where it cannot, or while it is not complete. */
   readonly returnWindowMs?: number | undefined
 }
