@@ -1,4 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Driver } from '@outlay/adapters-pg'
+import type { Probes } from '@outlay/adapters-pg/probes'
 import type { Amount, Backend, Engine, EngineOptions, EnqueueRequest, Gateway, PostalAddress } from '@outlay/core'
 import type { Credentials } from '@outlay/http-client'
 import type { Rails, Service } from '@outlay/service'
@@ -48,6 +50,17 @@ interface ExpressResponse {
   status(code: number): { end(): void }
 }
 
+type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
+interface FastifyApp {
+  get(
+    path: string,
+    handler: (
+      request: { readonly raw: IncomingMessage },
+      reply: { hijack(): void; readonly raw: ServerResponse },
+    ) => void,
+  ): void
+}
+
 interface Bank {
   settle(transferId: string): Promise<void>
   reject(transferId: string, reason: string): Promise<void>
@@ -81,11 +94,15 @@ declare global {
   const express: { raw(options: { readonly type: string }): unknown }
   const driver: Driver<PoolClient>
   const another: Gateway
+  const expressApp: { use(path: string, listener: NodeListener): void }
+  const fastifyApp: FastifyApp
+  const honoApp: { get(path: string, handler: (c: HonoContext) => Promise<Response>): void }
   const form: { readonly accountNumber: string; readonly routingNumber: string }
   const gateway: Gateway
   const invoice: { readonly id: string }
   const invoices: Table
   const merchants: typeof merchantTable
+  const probes: Probes
   const payslip: { readonly id: string }
   const pool: Pool
   const rails: Rails

@@ -1,6 +1,6 @@
 import { postgres } from '@outlay/adapters-pg'
 import { drizzleDriver } from '@outlay/adapters-pg/drizzle'
-import { createEngine, type Engine } from '@outlay/core'
+import { createEngine, type Engine, type Telemetry } from '@outlay/core'
 import { type Credentials, httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Transaction } from './database.ts'
@@ -10,17 +10,22 @@ import { payslip } from './schema.ts'
 export interface ServiceAccess {
   readonly baseUrl: string
   readonly credentials: Credentials
+  /** Sends the credentials over HTTP to another machine, such as to a container of the same network. Default false. */
+  readonly allowInsecure?: boolean | undefined
 }
 
 /** Makes the engine on the application's own database. Every process makes one; only workers start it. */
-export function createPayrollEngine(db: Database, service: ServiceAccess): Engine<Transaction> {
+export function createPayrollEngine(db: Database, service: ServiceAccess, telemetry?: Telemetry): Engine<Transaction> {
   const engine = createEngine({
     backend: postgres({ driver: drizzleDriver(db) }),
     gateway: httpGateway({
       baseUrl: service.baseUrl,
       credentials: service.credentials,
+      allowInsecure: service.allowInsecure,
       keyLifetimeMs: outlayKeyLifetimeMs,
+      telemetry,
     }),
+    telemetry,
     // Days pass in seconds in the sandbox, so a poll of a transfer cannot wait for hours.
     polling: { maxDelayMs: 2_000 },
   })

@@ -60,6 +60,7 @@ import { createCommandStore } from './transfers/commands.ts'
 import { type CounterpartyStore, createCounterpartyStore } from './transfers/counterparties.ts'
 import { createTransferStore, type TransferStore } from './transfers/transfers.ts'
 import { warnOfIsolation } from './workers/isolation.ts'
+import { createLoopList, type LoopList } from './workers/loop-list.ts'
 import { startWakeup } from './workers/wakeup.ts'
 
 /** Where the engine keeps its tables. */
@@ -156,7 +157,8 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
       const logger = handlers.logger ?? runtime.logger
       const { deployment } = options
       const at = { driver, schema, queueSchema, channel }
-      return startWork({ ...at, logger, checkIdentity, deployment, ...stores, handlers, work })
+      const loops = createLoopList()
+      return startWork({ ...at, logger, checkIdentity, deployment, ...stores, handlers, work, loops })
     },
   }
 }
@@ -245,6 +247,7 @@ interface Parts<Tx> {
   readonly subscriptions: SubscriptionStore<Tx>
   readonly handlers: WorkHandlers<Tx>
   readonly work: WorkOptions
+  readonly loops: LoopList
 }
 
 /** The first start stores the name; an empty one would be no name. */
@@ -298,7 +301,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const archiver =
     archiveAfterMs === undefined
       ? undefined
-      : startArchiver({ archive: parts.archive, olderThanMs: archiveAfterMs, logger })
+      : startArchiver({ archive: parts.archive, olderThanMs: archiveAfterMs, logger, loops: parts.loops })
   const onWake = () => {
     guard.wake()
     dispatcher.wake()
@@ -328,6 +331,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
     return true
   }
   return {
+    loops: parts.loops.read,
     async stop() {
       // When the network drops everything, queries never end. Each of them may be cut off, as by a crash.
       const isEnded = await Promise.race([end(), setTimeout(stopTimeoutMs + hungMs, false, { ref: false })])
@@ -353,6 +357,7 @@ function startSubscribers<Tx>(parts: Parts<Tx>, pollIntervalMs: number, slowAfte
       pollIntervalMs,
       slowAfterMs,
       traced: handlers.traced,
+      loops: parts.loops,
     }),
   )
 }

@@ -1,6 +1,7 @@
 // For authors of backends and gateways: hosts need none of it.
 export { checkFlag } from './engine/checked-text.ts'
 export { foreignTelemetry } from './engine/foreign-runtime.ts'
+export { instruments } from './engine/instruments.ts'
 export { momentOf } from './engine/moment.ts'
 export { refuseUnread } from './engine/unread-members.ts'
 export * from './gateway-account.ts'

@@ -2,8 +2,18 @@ import type { Instrument, Telemetry, TelemetryAttributes } from '@outlay/core'
 import type { HttpAnswer, HttpFailure, HttpRequest } from './exchange.ts'
 import type { Call } from './request.ts'
 
-const requestDuration: Instrument = {
+/** The one measurement of the client. */
+export const requestDuration: Instrument = {
   name: 'http.client.request.duration',
+  kind: 'histogram',
+  attributes: [
+    'http.request.method',
+    'server.address',
+    'server.port',
+    'url.template',
+    'http.response.status_code',
+    'error.type',
+  ],
   unit: 's',
   description: 'Duration of requests to the service.',
   boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],

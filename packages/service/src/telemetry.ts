@@ -5,6 +5,8 @@ const boundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.
 
 const requestDuration: Instrument = {
   name: 'http.server.request.duration',
+  kind: 'histogram',
+  attributes: ['http.request.method', 'http.route', 'http.response.status_code', 'error.type'],
   unit: 's',
   description: 'Duration of a request to the service.',
   boundaries,
@@ -12,6 +14,8 @@ const requestDuration: Instrument = {
 
 const deliveryDuration: Instrument = {
   name: 'outlay.webhook.delivery.duration',
+  kind: 'histogram',
+  attributes: ['http.response.status_code'],
   unit: 's',
   description: 'Duration of a webhook request to an endpoint.',
   boundaries,
@@ -19,15 +23,22 @@ const deliveryDuration: Instrument = {
 
 const railExceptions: Instrument = {
   name: 'outlay.rail.exceptions',
+  kind: 'counter',
+  attributes: ['outlay.fact', 'outlay.rail', 'outlay.reason'],
   unit: '{fact}',
   description: 'Facts of rails that could not be applied.',
 }
 
 const openRailExceptions: Instrument = {
   name: 'outlay.rail.exceptions.open',
+  kind: 'gauge',
+  attributes: ['outlay.reason'],
   unit: '{fact}',
   description: 'Facts of rails that could not be applied and wait for a person.',
 }
+
+/** What the service measures, beside what its engine does. */
+export const serviceInstruments = [requestDuration, deliveryDuration, railExceptions, openRailExceptions] as const
 
 /** The result of a request: its route instead of its path, because a path contains ids. */
 export interface AnsweredRequest {

@@ -4,12 +4,14 @@ import { readingLeaseMs, turnMs } from '../polling/list-reader.ts'
 import { applyPage, type PageApplierOptions } from '../polling/page-applier.ts'
 import { createAccountTasks } from '../workers/account-tasks.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import type { WatchedAccount, WatchedAccountStore } from './watched-accounts.ts'
 
 /** What a watcher works with. */
 export interface WatcherOptions<Tx> extends PageApplierOptions<Tx> {
   readonly watched: WatchedAccountStore<Tx>
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
   /** A poll that takes longer is slow, in milliseconds. */
   readonly slowAfterMs: number
 }
@@ -41,6 +43,7 @@ export function startWatcher<Tx>(options: WatcherOptions<Tx>): Loop {
   const loop = startLoop({
     name: 'watch',
     logger,
+    loops: options.loops,
     async turn() {
       const free = tasks.free()
       isMore = free === 0

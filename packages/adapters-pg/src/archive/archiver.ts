@@ -1,5 +1,6 @@
 import type { Logger } from '@outlay/core'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import type { ArchiveStore } from './archive.ts'
 
 /** Pause between two steps, in milliseconds: archiving is not urgent and leaves the database to other work. */
@@ -16,15 +17,17 @@ export interface ArchiverOptions {
   readonly archive: ArchiveStore
   readonly olderThanMs: number
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
 }
 
 /** Starts the loop that moves the histories of old transfers to the archive, a step at a time. */
-export function startArchiver({ archive, olderThanMs, logger }: ArchiverOptions): Loop {
+export function startArchiver({ archive, olderThanMs, logger, loops }: ArchiverOptions): Loop {
   let after = ''
   let left = 0
   return startLoop({
     name: 'archive',
     logger,
+    loops,
     async turn() {
       const { archived, referenced, last } = await archive.archive({
         olderThanMs,

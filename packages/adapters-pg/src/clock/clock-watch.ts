@@ -1,5 +1,6 @@
 import type { Logger } from '@outlay/core'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import type { ClockJumpStore } from './clock-jumps.ts'
 
 /** Pause between two reads of the clock, in milliseconds. */
@@ -18,6 +19,7 @@ const recordedMs = 15_000
 export interface ClockWatchOptions {
   readonly clockJumps: ClockJumpStore
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
   /** Time that only goes forward, in milliseconds. Default: that of this process. */
   readonly monotonicMs?: (() => number) | undefined
 }
@@ -30,6 +32,7 @@ export interface ClockWatchOptions {
 export function startClockWatch({
   clockJumps,
   logger,
+  loops,
   monotonicMs = () => performance.now(),
 }: ClockWatchOptions): Loop {
   let last: { readonly nowMs: number; readonly answeredMs: number } | undefined
@@ -40,6 +43,7 @@ export function startClockWatch({
   return startLoop({
     name: 'watch clock',
     logger,
+    loops,
     async turn() {
       const askedMs = monotonicMs()
       const { nowMs, seenMs } = await clockJumps.read()

@@ -4,6 +4,7 @@ import { atGateway, type Claim, type WorkHandlers } from '@outlay/core/adapter'
 import type { Throttler } from '../limits/throttler.ts'
 import type { Guard } from '../operations/guard.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import type { AttemptStore, FetchedJob } from './attempts.ts'
 import { createHeldJobs, type HeldJobs } from './held-jobs.ts'
 import { createLateAcceptances } from './late-acceptances.ts'
@@ -23,6 +24,7 @@ export interface DispatcherOptions<Tx> {
   readonly throttler: Throttler
   readonly guard: Guard
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
   /** Name of this worker in the attempts log. */
   readonly worker: string
   readonly concurrency: number
@@ -78,9 +80,9 @@ const undecided =
 
 /** Starts a dispatcher. */
 export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher {
-  const { attempts, handlers, throttler, guard, logger, concurrency, onSettled } = options
+  const { attempts, handlers, throttler, guard, logger, loops, concurrency, onSettled } = options
   const abort = new AbortController()
-  const settler = startSettler({ attempts, logger, onSettled })
+  const settler = startSettler({ attempts, logger, loops, onSettled })
   const late = createLateAcceptances({ settle: attempts.settle, logger, onSettled })
   // A slot is free again when the answer has come; the job is held, and its heartbeat goes on, until the outcome is written.
   const held = createHeldJobs(attempts)
@@ -116,6 +118,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   const fetching = startLoop({
     name: 'dispatch',
     logger,
+    loops,
     async turn() {
       const isAsked = (gateway: string) => fetches % fetchesPerStopped === 0 || !guard.isStopped(gateway)
       const asked = chooseFetch(handlers, isAsked, slots, freeSlots(), worthFetching)
@@ -133,7 +136,7 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     },
   })
 
-  const heart = startHeart(held, logger)
+  const heart = startHeart(held, options)
   return {
     wake() {
       wokenAt = performance.now()
@@ -227,10 +230,11 @@ async function withinTime(abort: AbortController, timeoutMs: number, ended: Prom
 }
 
 /** Keeps the claims of held jobs alive. */
-function startHeart(held: HeldJobs, logger: Logger): Loop {
+function startHeart(held: HeldJobs, { logger, loops }: Pick<DispatcherOptions<never>, 'logger' | 'loops'>): Loop {
   return startLoop({
     name: 'heartbeat',
     logger,
+    loops,
     async turn() {
       const beganAt = performance.now()
       await held.keepAlive()

@@ -2,6 +2,7 @@ import type { Logger } from '@outlay/core'
 import type { Settlement } from '@outlay/core/adapter'
 import { hasSqlState, isLockTimeout } from '../database/lock-timeout.ts'
 import { startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import type { AttemptStore, SettleResults } from './attempts.ts'
 
 /** Collects outcomes for some milliseconds and writes them together. */
@@ -47,6 +48,7 @@ interface Unwritten {
 export function startSettler(options: {
   readonly attempts: Pick<AttemptStore, 'settle'>
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
   readonly onSettled: () => void
 }): Settler {
   const { logger } = options
@@ -80,6 +82,7 @@ export function startSettler(options: {
   const loop = startLoop({
     name: 'settle',
     logger,
+    loops: options.loops,
     async turn() {
       const now = performance.now()
       const fresh = pending.slice(0, most)

@@ -1,6 +1,7 @@
 import type { Logger } from '@outlay/core'
 import type { Settlement, ThrottleSignal, WorkHandlers } from '@outlay/core/adapter'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import { maxReleased, type StoredThrottle, type ThrottleStore, type WaitingAccount } from './throttles.ts'
 
 /** Lowers the rates of accounts that the service throttles, and releases transfers that wait for permits. */
@@ -25,6 +26,7 @@ export interface ThrottlerOptions<Tx> {
   readonly throttles: ThrottleStore
   readonly handlers: Pick<WorkHandlers<Tx>, 'decideThrottle'>
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
   readonly onReleased: () => void
 }
 
@@ -106,6 +108,7 @@ export function startThrottler<Tx>(options: ThrottlerOptions<Tx>): Throttler {
   const loop = startLoop({
     name: 'throttle',
     logger,
+    loops: options.loops,
     async turn() {
       const isChanged = throttlings.any()
       await throttlings.write()

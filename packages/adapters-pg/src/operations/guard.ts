@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Logger, OutlayError } from '@outlay/core'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import type { CheckIdentity, IdentityState } from './operations.ts'
 
 /** Knows whether anything may be sent, from a read at most a second old. */
@@ -25,6 +26,7 @@ export interface GuardOptions {
   /** Names of the gateways of the worker. */
   readonly gateways: readonly string[]
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
 }
 
 /** Pause between two reads, in milliseconds. */
@@ -83,7 +85,7 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
     saysWhenSent = true
   })
   checkEnvironment(known, environment)
-  const loop = startReads(read, saysWhenSent, logger)
+  const loop = startReads(read, saysWhenSent, options)
   return {
     wake: loop.wake,
     stop: loop.stop,
@@ -110,11 +112,16 @@ export async function startGuard(options: GuardOptions): Promise<Guard> {
  * Reads again and again. While a read waits for a connection, further ones wait behind it, so that what is known stays young on a pool
  * where each caller waits for longer than a read counts.
  */
-function startReads(read: (onSent: () => void) => Promise<void>, saysWhenSent: boolean, logger: Logger): Loop {
+function startReads(
+  read: (onSent: () => void) => Promise<void>,
+  saysWhenSent: boolean,
+  { logger, loops }: Pick<GuardOptions, 'logger' | 'loops'>,
+): Loop {
   const reads = new Set<Promise<void>>()
   const loop = startLoop({
     name: 'guard',
     logger,
+    loops,
     async turn() {
       let isSent = !saysWhenSent
       const reading = read(() => {

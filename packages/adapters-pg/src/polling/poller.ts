@@ -4,12 +4,14 @@ import { thrownText } from '../database/thrown-text.ts'
 import type { Throttler } from '../limits/throttler.ts'
 import { createAccountTasks } from '../workers/account-tasks.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import { type ListReaderOptions, readingLeaseMs, readList, turnMs } from './list-reader.ts'
 import { unappliedPauseMs } from './page-applier.ts'
 
 /** What a poller works with. */
 export interface PollerOptions<Tx> extends ListReaderOptions<Tx> {
   readonly throttler: Pick<Throttler, 'isThrottled'>
+  readonly loops?: LoopList | undefined
 }
 
 /** From this many due transfers of one account on, its list is read instead of each transfer. */
@@ -77,6 +79,7 @@ export function startPoller<Tx>(options: PollerOptions<Tx>): Loop & { readonly s
   const loop = startLoop({
     name: 'poll',
     logger,
+    loops: options.loops,
     async turn() {
       await giveBackWaiting(performance.now())
       isMore = tasks.free() === 0

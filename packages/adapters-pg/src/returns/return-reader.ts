@@ -7,6 +7,7 @@ import { readingLeaseMs, turnMs } from '../polling/list-reader.ts'
 import { applyPage, type PageApplierOptions } from '../polling/page-applier.ts'
 import { createAccountTasks } from '../workers/account-tasks.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import type { ReturnReading, ReturnReadingStore } from './return-readings.ts'
 
 /** What returns are read with. */
@@ -14,6 +15,7 @@ export interface ReturnReaderOptions<Tx> extends PageApplierOptions<Tx> {
   readonly returnReadings: ReturnReadingStore
   readonly throttler: Pick<Throttler, 'isThrottled'>
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
   /** A poll that takes longer is slow, in milliseconds. */
   readonly slowAfterMs: number
 }
@@ -53,6 +55,7 @@ export function startReturnReader<Tx>(options: ReturnReaderOptions<Tx>): Loop | 
   const loop = startLoop({
     name: 'returns',
     logger,
+    loops: options.loops,
     async turn() {
       if (performance.now() - foundAt >= findPauseMs) {
         await returnReadings.findAccounts()

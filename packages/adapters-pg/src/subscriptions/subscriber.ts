@@ -2,6 +2,7 @@ import type { Logger } from '@outlay/core'
 import type { Subscription } from '@outlay/core/adapter'
 import { thrownText } from '../database/thrown-text.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 import { createAttendance, defaultHoldMs } from './attendance.ts'
 import { createBegunEvents } from './begun-events.ts'
 import { createIdleLoops, type IdleLoops } from './idle-loops.ts'
@@ -16,6 +17,7 @@ export interface SubscriberOptions<Tx> {
   readonly store: SubscriptionStore<Tx>
   readonly subscription: Subscription<Tx>
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
   /** Events being handled at once. */
   readonly concurrency: number
   readonly pollIntervalMs: number
@@ -43,7 +45,9 @@ export interface Subscriber {
  * many events such an account has, that loop is free for the others. A loop that skips accounts wakes one that does not.
  */
 export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber {
-  const { subscription, concurrency } = options
+  const { subscription, concurrency, logger, loops: list } = options
+  // One call for each event, or for all together.
+  const hostMs = subscription.timeoutMs * (subscription.together ? 1 : subscription.batchSize)
   const stopping = new AbortController()
   const loops: Loop[] = []
   const idle = createIdleLoops((index) => loops[index]?.wake(), options.pollIntervalMs)
@@ -55,7 +59,7 @@ export function startSubscriber<Tx>(options: SubscriberOptions<Tx>): Subscriber 
       idle,
       signal: stopping.signal,
     })
-    loops.push(startLoop({ name: `subscription ${subscription.name} ${index}`, logger: options.logger, turn }))
+    loops.push(startLoop({ name: `subscription ${subscription.name} ${index}`, logger, turn, loops: list, hostMs }))
   }
   return {
     wake: () => idle.wake(),

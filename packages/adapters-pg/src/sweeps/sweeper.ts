@@ -7,6 +7,7 @@ import type { PollStore } from '../polling/polls.ts'
 import type { CounterpartyStore } from '../transfers/counterparties.ts'
 import type { TransferStore } from '../transfers/transfers.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 
 /** Pause between sweeps, in milliseconds. */
 const pauseMs = 30_000
@@ -44,6 +45,7 @@ export interface SweeperOptions<Tx> {
   readonly counterparties: CounterpartyStore<Tx>
   readonly guard: Pick<Guard, 'isFamiliar'>
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
   readonly gateways: GatewayStore
   readonly handlers: { readonly decideReturnReading?: unknown; readonly gateways: readonly string[] }
 }
@@ -74,11 +76,12 @@ export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
   }
 }
 
-function startJobs<Tx>({ attempts, credentials, logger }: SweeperOptions<Tx>): Loop {
+function startJobs<Tx>({ attempts, credentials, logger, loops }: SweeperOptions<Tx>): Loop {
   let after = ''
   return startLoop({
     name: 'sweep',
     logger,
+    loops,
     async turn() {
       const startedAt = performance.now()
       const { repaired, last } = await sweepPage(attempts, after)
@@ -92,18 +95,20 @@ function startJobs<Tx>({ attempts, credentials, logger }: SweeperOptions<Tx>): L
 }
 
 /** A fetch makes some that are due ready; so many may be due at once that later ones of other accounts would wait for many fetches. */
-function startDue<Tx>({ attempts, logger }: SweeperOptions<Tx>): Loop {
+function startDue<Tx>({ attempts, logger, loops }: SweeperOptions<Tx>): Loop {
   return startLoop({
     name: 'sweep due',
     logger,
+    loops,
     turn: async () => ((await attempts.makeDueReady()) ? 0 : duePauseMs),
   })
 }
 
-function startReleases<Tx>({ transfers, logger }: SweeperOptions<Tx>): Loop {
+function startReleases<Tx>({ transfers, logger, loops }: SweeperOptions<Tx>): Loop {
   return startLoop({
     name: 'sweep releases',
     logger,
+    loops,
     async turn() {
       await transfers.releaseMissed()
       await transfers.releaseResumed()
@@ -112,10 +117,11 @@ function startReleases<Tx>({ transfers, logger }: SweeperOptions<Tx>): Loop {
   })
 }
 
-function startCredentials<Tx>({ credentials, logger, handlers }: SweeperOptions<Tx>): Loop {
+function startCredentials<Tx>({ credentials, logger, handlers, loops }: SweeperOptions<Tx>): Loop {
   return startLoop({
     name: 'sweep credentials',
     logger,
+    loops,
     async turn() {
       await credentials.wakeProbes(handlers.gateways)
       return (await credentials.releaseRestored()) ? 0 : newsPauseMs
@@ -123,10 +129,11 @@ function startCredentials<Tx>({ credentials, logger, handlers }: SweeperOptions<
   })
 }
 
-function startFindings<Tx>({ polls, transfers, guard, logger, handlers }: SweeperOptions<Tx>): readonly Loop[] {
+function startFindings<Tx>({ polls, transfers, guard, logger, loops, handlers }: SweeperOptions<Tx>): readonly Loop[] {
   const earlyObservations = startLoop({
     name: 'sweep early observations',
     logger,
+    loops,
     async turn() {
       await polls.applyEarlyObservations(handlers.decideReturnReading !== undefined)
       return newsPauseMs
@@ -135,6 +142,7 @@ function startFindings<Tx>({ polls, transfers, guard, logger, handlers }: Sweepe
   const adoptions = startLoop({
     name: 'sweep found transfers',
     logger,
+    loops,
     async turn() {
       // In a copy, and after a restore, a transfer that was sent from here may seem to be one of others.
       if (!guard.isFamiliar()) return newsPauseMs
@@ -152,10 +160,11 @@ function startFindings<Tx>({ polls, transfers, guard, logger, handlers }: Sweepe
   return [earlyObservations, adoptions]
 }
 
-function startWiping<Tx>({ counterparties, logger }: SweeperOptions<Tx>): Loop {
+function startWiping<Tx>({ counterparties, logger, loops }: SweeperOptions<Tx>): Loop {
   return startLoop({
     name: 'wipe counterparties',
     logger,
+    loops,
     async turn() {
       await counterparties.wipeEnded()
       return wipePauseMs
@@ -164,11 +173,12 @@ function startWiping<Tx>({ counterparties, logger }: SweeperOptions<Tx>): Loop {
 }
 
 /** Says which gateways this worker has, and warns once when it starts of those that none has. */
-function startGateways<Tx>({ gateways, logger, handlers }: SweeperOptions<Tx>): Loop {
+function startGateways<Tx>({ gateways, logger, loops, handlers }: SweeperOptions<Tx>): Loop {
   let isChecked = false
   return startLoop({
     name: 'gateways',
     logger,
+    loops,
     async turn() {
       const released = await gateways.attend(handlers.gateways)
       if (!isChecked) {

@@ -1,6 +1,7 @@
 import type { Logger } from '@outlay/core'
 import type { SubmissionStore } from '../dispatch/submissions.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
+import type { LoopList } from '../workers/loop-list.ts'
 
 /** Pause between two sweeps, in milliseconds. */
 const pauseMs = 5_000
@@ -18,14 +19,22 @@ export interface UnknownSweeperOptions {
   readonly unknownLimitMs: number
   readonly onBlocked: () => void
   readonly logger: Logger
+  readonly loops?: LoopList | undefined
 }
 
 /** Starts the loop that blocks unclaimed transfers, such as those of a paused account, once their outcome is unknown for too long. */
-export function startUnknownSweeper({ submissions, unknownLimitMs, onBlocked, logger }: UnknownSweeperOptions): Loop {
+export function startUnknownSweeper({
+  submissions,
+  unknownLimitMs,
+  onBlocked,
+  logger,
+  loops,
+}: UnknownSweeperOptions): Loop {
   let after = ''
   return startLoop({
     name: 'sweep unknown outcomes',
     logger,
+    loops,
     async turn() {
       const startedAt = performance.now()
       const { blocked, last } = await submissions.blockUnknown(after, pageSize, unknownLimitMs)

@@ -155,6 +155,8 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
       })
     },
     stop: lifecycle.stop,
+    workers: lifecycle.state,
+    check: () => backend.check(),
     [Symbol.asyncDispose]: lifecycle.stop,
   }
 }

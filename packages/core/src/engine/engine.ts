@@ -17,6 +17,7 @@ import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
 import type { TransferOrder } from '../transfer.ts'
 import type { Archived, ArchiveOptions } from './archiving.ts'
+import type { WorkersState } from './lifecycle.ts'
 import type { ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
@@ -306,6 +307,14 @@ export interface Engine<Tx> {
    * when the database is unreachable; what could not be written then counts as unknown, and the same keys are sent again.
    */
   stop(): Promise<void>
+  /** What this process knows of its workers, without asking the database. A probe reads it. */
+  workers(): WorkersState
+  /**
+   * Asks the database whether it answers and whether its schema fits this release. Reads only.
+   * @throws OutlayError `not_migrated`, `schema_too_new`, `queue_version_untested`; what the driver throws when the database cannot be
+   *   reached.
+   */
+  check(): Promise<void>
   /** Counts of transfers and events, at this moment. */
   backlog(): Promise<Backlog>
   /**

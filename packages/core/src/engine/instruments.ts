@@ -12,11 +12,15 @@ export const instruments = {
   submit: {
     outcomes: {
       name: 'outlay.submit.outcomes',
+      kind: 'counter',
+      attributes: ['outlay.outcome', 'outlay.rail'],
       unit: '{attempt}',
       description: 'Attempts to submit a transfer, by outcome.',
     },
     duration: {
       name: 'outlay.submit.duration',
+      kind: 'histogram',
+      attributes: ['outlay.outcome', 'outlay.rail'],
       unit: 's',
       description: 'How long one attempt to submit a transfer takes.',
       boundaries: requestBoundaries,
@@ -26,11 +30,15 @@ export const instruments = {
   register: {
     outcomes: {
       name: 'outlay.register.outcomes',
+      kind: 'counter',
+      attributes: ['outlay.outcome', 'outlay.rail'],
       unit: '{attempt}',
       description: 'Attempts to register the counterparty of a transfer, by outcome.',
     },
     duration: {
       name: 'outlay.register.duration',
+      kind: 'histogram',
+      attributes: ['outlay.outcome', 'outlay.rail'],
       unit: 's',
       description: 'How long one attempt to register the counterparty of a transfer takes.',
       boundaries: requestBoundaries,
@@ -39,6 +47,8 @@ export const instruments = {
   /** Time from the enqueue to the final status, by `outlay.rail` and `outlay.status`. */
   settleDuration: {
     name: 'outlay.settle.duration',
+    kind: 'histogram',
+    attributes: ['outlay.rail', 'outlay.status'],
     unit: 's',
     description: 'Time from the enqueue of a transfer to its final status.',
     boundaries: settleBoundaries,
@@ -46,6 +56,8 @@ export const instruments = {
   /** Time of one event in a handler, by `outlay.subscription` and `error.type`. */
   handleDuration: {
     name: 'outlay.handler.duration',
+    kind: 'histogram',
+    attributes: ['outlay.subscription', 'error.type'],
     unit: 's',
     description: 'How long the handler of a subscription takes for one event.',
     boundaries: requestBoundaries,
@@ -53,36 +65,48 @@ export const instruments = {
   /** Failed runs of handlers, by `outlay.subscription` and `error.type`. */
   handlerFailures: {
     name: 'outlay.handler.failures',
+    kind: 'counter',
+    attributes: ['outlay.subscription', 'error.type'],
     unit: '{failure}',
     description: 'Failed runs of handlers.',
   },
   /** Transfers that are not settled, by `outlay.stage`. */
   backlog: {
     name: 'outlay.transfer.backlog',
+    kind: 'gauge',
+    attributes: ['outlay.stage'],
     unit: '{transfer}',
     description: 'Transfers that are not settled, by stage.',
   },
   /** Age of the oldest transfer that is due and not submitted. */
   unsubmittedAge: {
     name: 'outlay.transfer.unsubmitted.age',
+    kind: 'gauge',
+    attributes: [],
     unit: 's',
     description: 'How long the oldest transfer that is due has waited to be submitted.',
   },
   /** Events not yet delivered to a subscription, by `outlay.subscription`. */
   undelivered: {
     name: 'outlay.subscription.backlog',
+    kind: 'gauge',
+    attributes: ['outlay.subscription'],
     unit: '{event}',
     description: 'Events not yet delivered to a subscription.',
   },
   /** Age of the oldest of them, by `outlay.subscription`. */
   lag: {
     name: 'outlay.subscription.lag',
+    kind: 'gauge',
+    attributes: ['outlay.subscription'],
     unit: 's',
     description: 'Age of the oldest event not yet delivered to a subscription.',
   },
   /** Events whose handler failed too often, by `outlay.subscription`. */
   deadLetters: {
     name: 'outlay.subscription.dead_letters',
+    kind: 'gauge',
+    attributes: ['outlay.subscription'],
     unit: '{event}',
     description: 'Events whose handler failed too often; they are not retried.',
   },

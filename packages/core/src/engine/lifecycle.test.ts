@@ -87,6 +87,26 @@ describe('an engine', () => {
     expect(lines).toEqual([{ error: 'no database' }])
   })
 
+  it('says in which phase it is, with the loops of workers that run', async () => {
+    const { logger, begin, started, stopped } = workers()
+    const lifecycle = createLifecycle()
+    const loops = [{ name: 'dispatch', turns: 1, turnMs: 0, hostMs: 0 }]
+    const phases = [lifecycle.state().phase]
+    const running = lifecycle.start(async () => ({ ...(await begin()), loops: () => loops }), { logger })
+    phases.push(lifecycle.state().phase)
+    started()
+    await running
+    expect(lifecycle.state()).toEqual({ phase: 'running', loops })
+    const ended = lifecycle.stop()
+    phases.push(lifecycle.state().phase)
+    stopped()
+    await ended
+    phases.push(lifecycle.state().phase)
+    expect(phases).toEqual(['stopped', 'starting', 'stopping', 'stopped'])
+    await expect(lifecycle.start(() => Promise.reject(new Error('no')), { logger })).rejects.toThrow('no')
+    expect(lifecycle.state().phase).toBe('stopped')
+  })
+
   it('may start again after a start that failed, and stops for nothing', async () => {
     const { logger, begin, started, stopped } = workers()
     const lifecycle = createLifecycle()

@@ -1,9 +1,18 @@
 import type { Logger } from '../ports/runtime.ts'
-import type { Workers } from '../ports/work.ts'
+import type { LoopProgress, Workers } from '../ports/work.ts'
+
+/** What a process knows of its own workers. */
+export interface WorkersState {
+  /** `stopped` before the first start, after a failed one and after a stop. */
+  readonly phase: 'stopped' | 'starting' | 'running' | 'stopping'
+  /** The loops that run; empty in every other phase. */
+  readonly loops: readonly LoopProgress[]
+}
 
 /** The workers of one engine, from start to stop and to the next start. */
 export interface Lifecycle {
   isRunning(): boolean
+  state(): WorkersState
   /** Begins once all earlier workers have ended. If it is stopped before then, nothing is left running. */
   start(begin: () => Promise<Workers>, options: StartOptions): Promise<void>
   /** Resolves when everything has ended, whichever caller stopped it. */
@@ -21,6 +30,8 @@ export interface StartOptions {
 interface Run {
   readonly workers: Promise<Workers>
   readonly leave: () => void
+  /** The workers, once they have started. */
+  started?: Workers
   end?: () => void
 }
 
@@ -28,6 +39,8 @@ interface Run {
 export function createLifecycle(): Lifecycle {
   let current: Run | undefined
   let ending: Promise<void> = Promise.resolve()
+  /** Stops that have not ended. */
+  let stopping = 0
 
   const stop = (): Promise<void> => {
     const run = current
@@ -35,11 +48,20 @@ export function createLifecycle(): Lifecycle {
     current = undefined
     run.leave()
     run.end?.()
-    ending = endWorkers(run.workers)
+    stopping += 1
+    ending = endWorkers(run.workers).finally(() => {
+      stopping -= 1
+    })
     return ending
   }
   return {
     isRunning: () => current !== undefined,
+    state() {
+      const started = current?.started
+      if (started !== undefined) return { phase: 'running', loops: started.loops?.() ?? [] }
+      if (current !== undefined) return { phase: 'starting', loops: [] }
+      return { phase: stopping > 0 ? 'stopping' : 'stopped', loops: [] }
+    },
     async start(begin, { signal, logger, onRunning }) {
       if (current !== undefined) throw new Error('The engine is running already; stop() it first.')
       if (signal?.aborted === true) return
@@ -56,7 +78,7 @@ export function createLifecycle(): Lifecycle {
       }
       current = run
       try {
-        await run.workers
+        run.started = await run.workers
       } catch (error) {
         run.leave()
         if (current === run) current = undefined

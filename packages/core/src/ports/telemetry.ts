@@ -29,6 +29,9 @@ export interface Span {
   measure(instrument: Instrument, attributes: TelemetryAttributes): void
 }
 
+/** What an instrument measures: a sum that only grows, a distribution, or a value of this moment. */
+export type InstrumentKind = 'counter' | 'histogram' | 'gauge'
+
 /** A measurement. */
 export interface Instrument {
   /** Unique, in dotted lower case. */
@@ -38,6 +41,10 @@ export interface Instrument {
   readonly description: string
   /** Upper bounds of the histogram's buckets. Default: those of the implementation. */
   readonly boundaries?: readonly number[] | undefined
+  /** For documents, dashboards and alarms. Default: unknown. */
+  readonly kind?: InstrumentKind | undefined
+  /** Names of all attributes that its measurements may have. Default: unknown. */
+  readonly attributes?: readonly string[] | undefined
 }
 
 /** One value of a gauge. */

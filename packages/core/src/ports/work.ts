@@ -99,8 +99,21 @@ export interface WorkHandlers<Tx> {
   readonly logger?: Logger | undefined
 }
 
+/** How far one loop of the workers is. */
+export interface LoopProgress {
+  readonly name: string
+  /** Turns that have begun since the start. */
+  readonly turns: number
+  /** How long the turn under way has taken so far, in milliseconds; 0 in a pause between two turns. */
+  readonly turnMs: number
+  /** How long the host's own code may keep a turn, in milliseconds: that of a handler; 0 where none runs in it. */
+  readonly hostMs: number
+}
+
 /** Running workers. */
 export interface Workers {
+  /** How far each loop is, without asking the database. Absent where a backend does not know. */
+  loops?(): readonly LoopProgress[]
   /** Stops claiming, waits for requests in flight, settles them, and returns the rest to the queue. */
   stop(): Promise<void>
 }

@@ -1,0 +1,39 @@
+/** The programs of a deployment, in one file: node main.mjs <command>. */
+import { migratePayroll, migrateService, payday, register } from './jobs.ts'
+import { untilStopped } from './process.ts'
+import { startService } from './service.ts'
+import { startWorker } from './worker.ts'
+
+const { env } = process
+const say = (fields: object) => process.stdout.write(`${JSON.stringify(fields)}\n`)
+
+const commands: Readonly<Record<string, () => Promise<void>>> = {
+  async worker() {
+    const running = await startWorker(env)
+    say({ message: 'The worker runs.', probes: running.probes })
+    await untilStopped(running)
+  },
+  async service() {
+    const running = await startService(env)
+    say({ message: 'The service listens.', url: running.url, probes: running.probes })
+    await untilStopped(running)
+  },
+  'migrate-payroll': () => migratePayroll(env),
+  'migrate-service': () => migrateService(env),
+  async register() {
+    say({ message: (await register(env)) ? 'A client is registered.' : 'There is a client already.' })
+  },
+  async payday() {
+    say({ message: 'The payroll is final.', ...(await payday(env)) })
+  },
+}
+
+const name = process.argv[2] ?? ''
+const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+try {
+  if (command === undefined) throw new Error(`A command is one of ${Object.keys(commands).join(', ')}; got "${name}".`)
+  await command()
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}

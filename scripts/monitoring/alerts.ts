@@ -1,0 +1,163 @@
+/** The alarms for Prometheus, with the doctor's thresholds and cures. */
+import { limits } from '../../packages/cli/src/doctor/thresholds.ts'
+import { cureOf, type Finding } from './cures.ts'
+
+/** One alarm. */
+export interface Alert {
+  readonly alert: string
+  readonly expr: string
+  /** How long it has to hold, such as `5m`. */
+  readonly for: string
+  readonly severity: 'warning' | 'critical'
+  readonly summary: string
+  /** What to do, in the words of the doctor. */
+  readonly runbook: string
+  /** The code of the same finding in `outlay doctor`; null for what only the service knows. */
+  readonly doctor: string | null
+}
+
+const seconds = (ms: number): number => ms / 1_000
+
+function found(finding: Finding, alert: Omit<Alert, 'runbook' | 'doctor'>): Alert {
+  const { code, cure } = cureOf(finding)
+  return { ...alert, runbook: cure, doctor: code }
+}
+
+const subscription = '{{ $labels.outlay_subscription }}'
+
+/** Of every engine. Gauges are the same in all of its processes. */
+export const engineAlerts: readonly Alert[] = [
+  found('no_workers', {
+    alert: 'OutlayNoWorkers',
+    expr: 'absent(outlay_transfer_unsubmitted_age)',
+    for: '5m',
+    severity: 'critical',
+    summary: 'No process of an engine is scraped: either none runs, or none can read its database.',
+  }),
+  found('blocked', {
+    alert: 'OutlayTransfersBlocked',
+    expr: 'max by (job) (outlay_transfer_backlog{outlay_stage="blocked"}) > 0',
+    for: '1m',
+    severity: 'critical',
+    summary: '{{ $value }} transfers wait for the decision of a person.',
+  }),
+  ...(['warning', 'serious'] as const).map((grade) =>
+    found('workers_behind', {
+      alert: grade === 'warning' ? 'OutlayWorkersBehind' : 'OutlayWorkersFarBehind',
+      expr: `max by (job) (outlay_transfer_unsubmitted_age) > ${seconds(limits.dueMs[grade])}`,
+      for: '1m',
+      severity: grade === 'warning' ? 'warning' : 'critical',
+      summary: 'The oldest transfer that is due has waited for {{ $value | humanizeDuration }}.',
+    }),
+  ),
+  found('outcome_unknown', {
+    alert: 'OutlayOutcomesUnknown',
+    expr: 'sum by (job) (increase(outlay_submit_outcomes_total{outlay_outcome="unknown"}[10m])) > 0',
+    for: '10m',
+    severity: 'warning',
+    summary: 'Attempts end without a known outcome. The engine sends the same keys again.',
+  }),
+  found('credentials_refused', {
+    alert: 'OutlayCredentialsRefused',
+    expr: 'sum by (job) (increase(outlay_submit_outcomes_total{outlay_outcome="unauthorized"}[10m])) > 0',
+    for: '0m',
+    severity: 'critical',
+    summary: 'The service refuses credentials, so transfers wait.',
+  }),
+  found('awaiting_funds', {
+    alert: 'OutlayAwaitingFunds',
+    expr: 'max by (job) (outlay_transfer_backlog{outlay_stage="awaiting_funds"}) > 0',
+    for: '1d',
+    severity: 'warning',
+    summary: '{{ $value }} transfers await funds, and some did all day.',
+  }),
+  ...(['warning', 'serious'] as const).map((grade) =>
+    found('subscription_lag', {
+      alert: grade === 'warning' ? 'OutlaySubscriptionLag' : 'OutlaySubscriptionFarBehind',
+      expr: `max by (job, outlay_subscription) (outlay_subscription_lag) > ${seconds(limits.lagMs[grade])}`,
+      for: '1m',
+      severity: grade === 'warning' ? 'warning' : 'critical',
+      summary: `The subscription "${subscription}" is {{ $value | humanizeDuration }} behind.`,
+    }),
+  ),
+  found('failing_handler', {
+    alert: 'OutlayHandlerFails',
+    expr: 'sum by (job, outlay_subscription) (increase(outlay_handler_failures_total[10m])) > 0',
+    for: '15m',
+    severity: 'warning',
+    summary: `The handler of the subscription "${subscription}" has failed again and again for a quarter of an hour.`,
+  }),
+  found('dead_letters', {
+    alert: 'OutlayDeadLetters',
+    expr: 'max by (job, outlay_subscription) (outlay_subscription_dead_letters) > 0',
+    for: '0m',
+    severity: 'critical',
+    summary: `{{ $value }} events of the subscription "${subscription}" are dead letters.`,
+  }),
+]
+
+/** Of the service. */
+export const serviceAlerts: readonly Alert[] = [
+  {
+    alert: 'OutlayRailExceptions',
+    expr: 'max by (job, outlay_reason) (outlay_rail_exceptions_open) > 0',
+    for: '1m',
+    severity: 'critical',
+    summary: '{{ $value }} facts of rails contradict what is known ({{ $labels.outlay_reason }}).',
+    runbook:
+      'Read the view rail_exception and decide about each fact: see "Exceptions of rails" in the guide to running the service.',
+    doctor: null,
+  },
+  {
+    alert: 'OutlayServiceErrors',
+    expr: [
+      'sum by (job) (rate(http_server_request_duration_count{http_response_status_code=~"5.."}[5m]))',
+      ' / sum by (job) (rate(http_server_request_duration_count[5m])) > 0.05',
+    ].join(''),
+    for: '5m',
+    severity: 'critical',
+    summary: '{{ $value | humanizePercentage }} of the requests to the service are answered with an error of its own.',
+    runbook:
+      'Read /ready of its processes, which says whether the database answers, and the log, which has each request by its id.',
+    doctor: null,
+  },
+  {
+    alert: 'OutlayWebhooksFail',
+    expr: [
+      'sum by (job) (rate(outlay_webhook_delivery_duration_count{http_response_status_code!~"2.."}[15m]))',
+      ' / sum by (job) (rate(outlay_webhook_delivery_duration_count[15m])) > 0.5',
+    ].join(''),
+    for: '15m',
+    severity: 'warning',
+    summary: '{{ $value | humanizePercentage }} of the deliveries of webhooks fail.',
+    runbook:
+      'Read the table webhook_endpoint, which has what fails now. Where all of them fail, see whether the network lets the service out.',
+    doctor: null,
+  },
+]
+
+/** Writes the rules as Prometheus reads them. JSON strings are YAML. */
+export function writeRules(): string {
+  const group = (name: string, alerts: readonly Alert[]) => [
+    `  - name: ${name}`,
+    '    rules:',
+    ...alerts.flatMap(({ alert, expr, for: lasting, severity, summary, runbook, doctor }) => [
+      `      - alert: ${alert}`,
+      `        expr: ${JSON.stringify(expr)}`,
+      `        for: ${lasting}`,
+      '        labels:',
+      `          severity: ${severity}`,
+      '        annotations:',
+      `          summary: ${JSON.stringify(summary)}`,
+      `          runbook: ${JSON.stringify(runbook)}`,
+      ...(doctor === null ? [] : [`          doctor: ${doctor}`]),
+    ]),
+  ]
+  return [
+    '# Written by `npx -y pnpm@12 monitoring` from scripts/monitoring; change it there.',
+    'groups:',
+    ...group('outlay-engine', engineAlerts),
+    ...group('outlay-service', serviceAlerts),
+    '',
+  ].join('\n')
+}
