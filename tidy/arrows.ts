@@ -12,6 +12,7 @@ export const rings: Readonly<Record<string, readonly string[]>> = {
   cli: ['core', 'adapters-pg'],
   harness: ['core', 'http-client', 'adapters-pg', 'service', 'testing'],
   opentelemetry: ['core'],
+  nestjs: ['core'],
 }
 
 /** Finds imports that cross the rings the wrong way, or that reach into another package. */

@@ -49,6 +49,7 @@ const installed: Readonly<Record<string, readonly string[]>> = {
   '@outlay/adapters-pg': ['@outlay/core'],
   '@outlay/http-client': ['@outlay/core'],
   '@outlay/opentelemetry': ['@outlay/core'],
+  '@outlay/nestjs': ['@outlay/core'],
   '@outlay/cli': ['@outlay/core', '@outlay/adapters-pg'],
   '@outlay/service': ['@outlay/core', '@outlay/adapters-pg'],
 }

@@ -24,25 +24,38 @@ export interface Project extends AsyncDisposable {
   run(stack: Stack): Promise<Outcome>
 }
 
+/** What a project is made of. */
+export interface ProjectOptions {
+  /** Where its database is made. Default: a server of its own. */
+  readonly url?: string | undefined
+  /** The folder of its files. Default `project`. */
+  readonly files?: string | undefined
+  /** Whether its modules are ES modules by default. Default `commonjs`. */
+  readonly type?: 'commonjs' | 'module' | undefined
+  /** Packages of ours that it imports beside those that all hosts do. */
+  readonly packages?: readonly string[] | undefined
+}
+
 /** Packs the packages as npm would get them, and installs them with `dependencies` in an empty folder. */
 export async function openProject(
   dependencies: Readonly<Record<string, string>>,
-  options: { readonly url?: string } = {},
+  options: ProjectOptions = {},
 ): Promise<Project> {
+  const { files = 'project', type = 'commonjs', packages = [] } = options
   await using opening = new AsyncDisposableStack()
   const parent = await mkdtemp(join(tmpdir(), 'outlay-stacks-'))
   opening.defer(() => rm(parent, { recursive: true, force: true }))
   const folder = join(parent, 'project')
-  await cp(new URL('../project', import.meta.url), folder, { recursive: true })
+  await cp(new URL(`../${files}`, import.meta.url), folder, { recursive: true })
   const tarballs = packPackages(join(parent, 'tarballs'))
-  const packed = Object.fromEntries(hostPackages.map((name) => [name, `file:${tarballs.get(name)}`]))
-  const manifest = { private: true, dependencies: { ...dependencies, ...packed }, overrides: packed }
+  const packed = Object.fromEntries([...hostPackages, ...packages].map((name) => [name, `file:${tarballs.get(name)}`]))
+  const manifest = { private: true, type, dependencies: { ...dependencies, ...packed }, overrides: packed }
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
   const environment = hostEnvironment(folder)
   const installed = await runShell('npm install --no-audit --no-fund --no-package-lock', folder, environment)
   if (!installed.passed) throw new Error(`npm install failed:\n${installed.output}`)
 
-  const postgres = opening.use(await startPostgres(options))
+  const postgres = opening.use(await startPostgres({ url: options.url }))
   const databaseUrl = await postgres.createDatabase()
   const sandbox = opening.use(await openSandbox(await postgres.createDatabase()))
   const access = { ...toEnvironment(databaseUrl, sandbox.access), PAYEE_ID: await registerPayee(sandbox.access) }

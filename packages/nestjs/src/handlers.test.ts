@@ -1,0 +1,99 @@
+import { Injectable, type Provider, Scope } from '@nestjs/common'
+import { memoryGateway } from '@outlay/testing'
+import { describe, expect, it } from 'vitest'
+import { openApplication } from '../test/application.ts'
+import { memoryBackend } from '../test/memory-backend.ts'
+import { OutlayModule } from './outlay-module.ts'
+import { OnTransfer, OnTransferMany } from './subscription.ts'
+
+/** Why an application with these providers does not bootstrap. */
+async function refusalOf(...providers: Provider[]): Promise<string> {
+  const backend = memoryBackend()
+  const imports = [OutlayModule.forRoot({ backend, gateway: memoryGateway() })]
+  const refusal = await openApplication({ imports, providers }).then(
+    () => 'none',
+    (error: unknown) => String(error),
+  )
+  expect(backend.log).toEqual([])
+  return refusal
+}
+
+class Payouts {
+  @OnTransfer('pay', ['transfer.completed'])
+  async onPaid(): Promise<void> {}
+}
+
+describe('a decorated method', () => {
+  it('of an engine that there is not is refused with those that there are', async () => {
+    class Mistyped {
+      @OnTransferMany('refund', ['transfer.completed'], { engine: 'refund' })
+      async onRefund(): Promise<void> {}
+    }
+    expect(await refusalOf(Mistyped)).toBe(
+      'Error: @OnTransferMany("refund") of Mistyped.onRefund is for the engine "refund"; there are default.',
+    )
+  })
+
+  it.each([Scope.REQUEST, Scope.TRANSIENT])(
+    'of a provider without one instance is refused: scope %i',
+    async (scope) => {
+      class Scoped extends Payouts {}
+      Injectable({ scope })(Scoped)
+      expect(await refusalOf(Scoped)).toContain(
+        '@OnTransfer("pay") of Scoped.onPaid is in a provider that is not a singleton',
+      )
+    },
+  )
+
+  it('under a name that is in use is refused with both places', async () => {
+    class Others {
+      @OnTransfer('pay', ['transfer.failed'])
+      async onFailed(): Promise<void> {}
+    }
+    const refusal = await refusalOf(Payouts, Others)
+    expect(refusal).toContain('@OnTransfer("pay") of Others.onFailed has the name of that of Payouts.onPaid')
+  })
+
+  it('of a class that two modules provide is refused, since both instances would handle', async () => {
+    expect(await refusalOf(Payouts, { provide: 'second', useClass: Payouts })).toContain('so is each provider')
+  })
+
+  it('whose types or options the engine refuses is named', async () => {
+    class Mistyped {
+      @OnTransfer('pay', ['transfer.finished' as 'transfer.completed'])
+      async onFinished(): Promise<void> {}
+    }
+    expect(await refusalOf(Mistyped)).toContain(
+      'of Mistyped.onFinished: There is no type of event "transfer.finished" (subscription "pay").',
+    )
+    class Slow {
+      @OnTransfer('pay', ['transfer.completed'], { timeoutMs: 0 })
+      async onPaid(): Promise<void> {}
+    }
+    expect(await refusalOf(Slow)).toContain('timeoutMs of "pay" is a whole number from 1')
+  })
+
+  it('that is overridden is subscribed by its own decorator only', async () => {
+    class Overridden extends Payouts {
+      override async onPaid(): Promise<void> {}
+    }
+    const backend = memoryBackend()
+    const imports = [OutlayModule.forRoot({ backend, gateway: memoryGateway() })]
+    const app = await openApplication({ imports, providers: [Overridden] })
+    expect(backend.started()?.subscriptions).toEqual([])
+    await app.close()
+  })
+
+  it('has to be a method', () => {
+    const decorate = OnTransfer('pay', ['transfer.completed']) as (...args: unknown[]) => void
+    expect(() => decorate({}, 'onPaid', undefined)).toThrow('@OnTransfer("pay") decorates a method')
+    expect(() => decorate(async () => undefined, { kind: 'method' })).toThrow('experimentalDecorators')
+  })
+})
+
+it('two modules of one name are refused', async () => {
+  const outlay = () => OutlayModule.forRoot({ backend: memoryBackend(), gateway: memoryGateway() })
+  await expect(openApplication({ imports: [outlay(), outlay()] })).rejects.toThrow(
+    'Two OutlayModules have the engine "default"',
+  )
+})
