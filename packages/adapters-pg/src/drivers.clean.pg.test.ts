@@ -4,6 +4,7 @@ import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
 import { openSequelize } from '../test/sequelize-subject.ts'
 import { openDataSource } from '../test/typeorm-subject.ts'
@@ -13,6 +14,7 @@ import { drizzleDriver } from './drivers/drizzle.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
 import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
@@ -30,6 +32,15 @@ const openers: Readonly<Record<string, (url: string) => Subject | Promise<Subjec
   kysely: (url) =>
     onPool(url, (pool) => kyselyDriver({ db: new Kysely({ dialect: new PostgresDialect({ pool }) }), pool })),
   prisma: (url) => onPool(url, (pool) => prismaDriver({ prisma: openPrisma(pool), pool })),
+  'postgres.js': (url) => {
+    const sql = openSql(url, { max: 1 })
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    return {
+      driver: postgresJsDriver({ sql, pool }) as unknown as Driver<never>,
+      host: (text) => sql.unsafe(text),
+      close: () => Promise.all([sql.end(), pool.end()]),
+    }
+  },
   sequelize(url) {
     const sequelize = openSequelize(url, { max: 1 })
     const pool = new pg.Pool({ connectionString: url, max: 1 })

@@ -12,6 +12,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../test/driver-subjects.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
 import { outboxTable } from '../test/queue.ts'
 import { openSequelizeSubject } from '../test/sequelize-subject.ts'
 import { openTypeorm } from '../test/typeorm-subject.ts'
@@ -34,6 +35,8 @@ describe.each([15, 18])('PostgreSQL %i', (version) => {
   describe('× kysely', () => describeCases(createDatabase, openKysely))
   describe('× knex', () => describeCases(createDatabase, openKnex))
   describe('× prisma', () => describeCases(createDatabase, openPrismaClient))
+  describe('× postgres.js', () => describeCases(createDatabase, openPostgresJs))
+  describe('× drizzle over postgres.js', () => describeCases(createDatabase, openDrizzlePostgresJs))
   describe('× sequelize', () => describeCases(createDatabase, openSequelizeSubject))
   describe('× typeorm', () => describeCases(createDatabase, openTypeorm))
 })
