@@ -1,5 +1,7 @@
+import type { Pool as NeonPool } from '@neondatabase/serverless'
 import { postgres } from '@outlay/adapters-pg'
 import { drizzlePostgresJsDriver } from '@outlay/adapters-pg/drizzle-postgres-js'
+import { neonDriver } from '@outlay/adapters-pg/neon'
 import { postgresJsDriver } from '@outlay/adapters-pg/postgres-js'
 import { sequelizeDriver } from '@outlay/adapters-pg/sequelize'
 import { typeormDriver } from '@outlay/adapters-pg/typeorm'
@@ -30,6 +32,17 @@ export async function payWithPostgresJs(
   const db = drizzle({ client: sql })
   const other = createEngine({ backend: postgres({ driver: drizzlePostgresJsDriver({ db, pool }) }), gateway })
   await db.transaction((tx) => other.transfers.enqueue(tx, request))
+}
+
+export async function payWithNeon(pool: NeonPool, gateway: Gateway, request: EnqueueRequest): Promise<void> {
+  const engine = createEngine({ backend: postgres({ driver: neonDriver(pool) }), gateway })
+  const client = await pool.connect()
+  await client.query('begin')
+  await engine.transfers.enqueue(client, request)
+  await client.query('commit')
+  client.release()
+  // @ts-expect-error: a pool is no transaction.
+  await engine.transfers.enqueue(pool, request)
 }
 
 export async function payWithSequelize(

@@ -22,6 +22,7 @@ export const dependencies: Readonly<Record<string, string>> = {
 
 /** What it installs for all stacks, not for the essential ones alone. */
 export const moreDependencies: Readonly<Record<string, string>> = {
+  '@neondatabase/serverless': '1.2.0',
   'drizzle-orm': '0.45.4',
   sequelize: '6.37.8',
   typeorm: '1.1.1',

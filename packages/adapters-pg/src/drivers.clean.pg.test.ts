@@ -4,6 +4,7 @@ import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { openNeonPool } from '../test/neon-subject.ts'
 import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
 import { openSequelize } from '../test/sequelize-subject.ts'
@@ -13,6 +14,7 @@ import { hasSqlState } from './database/lock-timeout.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
@@ -39,6 +41,14 @@ const openers: Readonly<Record<string, (url: string) => Subject | Promise<Subjec
       driver: postgresJsDriver({ sql, pool }) as unknown as Driver<never>,
       host: (text) => sql.unsafe(text),
       close: () => Promise.all([sql.end(), pool.end()]),
+    }
+  },
+  async neon(url) {
+    const pool = await openNeonPool(url, undefined, 1)
+    return {
+      driver: neonDriver(pool) as unknown as Driver<never>,
+      host: async (text) => (await pool.query(text)).rows,
+      close: () => pool.end(),
     }
   },
   sequelize(url) {

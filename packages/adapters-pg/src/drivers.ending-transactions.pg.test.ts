@@ -7,6 +7,7 @@ import knex from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { openNeonPool } from '../test/neon-subject.ts'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
@@ -18,6 +19,7 @@ import { drizzleDriver } from './drivers/drizzle.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
@@ -65,6 +67,15 @@ const knexRoot = knex({ client: ReportingKnex as never, connection: database.url
 const prisma = openPrisma(pool)
 const sql = openSql(database.url, { max: 2, debug: (_, text) => report(text) })
 const sqlDb = drizzleOnSql({ client: sql })
+const neonPool = await openNeonPool(database.url, undefined, 2)
+neonPool.Client = class extends neonPool.Client {
+  override query(...args: never[]): never {
+    const first = args[0] as string | { text?: string } | undefined
+    const result = (super.query as (...values: never[]) => unknown)(...args)
+    report(typeof first === 'string' ? first : (first?.text ?? ''))
+    return result as never
+  }
+}
 const dialectModule = { ...pg, Client: ReportingClient }
 const sequelize = openSequelize(database.url, { max: 2, dialectModule })
 const dataSource = await openDataSource(database.url, { max: 2, extra: { Client: ReportingClient } })
@@ -72,6 +83,7 @@ afterAll(async () => {
   await dataSource.destroy()
   await sequelize.close()
   await sql.end()
+  await neonPool.end()
   await prisma.$disconnect()
   await knexRoot.destroy()
   await pool.end()
@@ -91,6 +103,7 @@ const libraries: Readonly<Record<string, readonly [driver: unknown, run: Run]>> 
     drizzlePostgresJsDriver({ db: sqlDb, pool }),
     ((work) => sqlDb.transaction(work as never)) as Run,
   ],
+  Neon: [neonDriver(neonPool), neonDriver(neonPool).transaction as Run],
   Sequelize: [sequelizeDriver({ sequelize, pool }), ((work) => sequelize.transaction(work as never)) as Run],
   TypeORM: [typeormDriver(dataSource), ((work) => dataSource.transaction(work as never)) as Run],
   Prisma: [prismaDriver({ prisma, pool }), ((work) => prisma.$transaction(work as never)) as Run],

@@ -11,6 +11,7 @@ import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../test/driver-subjects.ts'
+import { openNeon } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
 import { outboxTable } from '../test/queue.ts'
@@ -39,6 +40,7 @@ describe.each([15, 18])('PostgreSQL %i', (version) => {
   describe('× drizzle over postgres.js', () => describeCases(createDatabase, openDrizzlePostgresJs))
   describe('× sequelize', () => describeCases(createDatabase, openSequelizeSubject))
   describe('× typeorm', () => describeCases(createDatabase, openTypeorm))
+  describe('× neon', () => describeCases(createDatabase, openNeon))
 })
 
 /** One driver on one server: what a host does with it, against the tables of both. */

@@ -8,6 +8,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { QueryRunner } from 'typeorm'
 import { afterAll, describe, expect, it } from 'vitest'
+import { openNeonPool } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
@@ -19,6 +20,7 @@ import { drizzleDriver } from './drivers/drizzle.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
@@ -33,12 +35,14 @@ const knexRoot = knex({ client: 'pg', connection: database.url, pool: { min: 0, 
 const prisma = openPrisma(pool)
 const sql = openSql(database.url, { max: 2 })
 const sqlDb = drizzleOnSql({ client: sql })
+const neonPool = await openNeonPool(database.url, undefined, 2)
 const sequelize = openSequelize(database.url, { max: 2 })
 const dataSource = await openDataSource(database.url, { max: 2 })
 afterAll(async () => {
   await dataSource.destroy()
   await sequelize.close()
   await sql.end()
+  await neonPool.end()
   await prisma.$disconnect()
   await knexRoot.destroy()
   await pool.end()
@@ -141,6 +145,22 @@ const closed: Readonly<Record<string, readonly [driver: unknown, run: (work: Wor
   'a transaction of Drizzle over postgres.js that has ended': [
     drizzlePostgresJsDriver({ db: sqlDb, pool }),
     async (work) => work((await sqlDb.transaction(async (tx) => ({ tx }))).tx),
+  ],
+  'the pool of Neon': [neonDriver(neonPool), (work) => work(neonPool)],
+  'a client of Neon on which no begin has run': [
+    neonDriver(neonPool),
+    async (work) => {
+      const client = await neonPool.connect()
+      return work(client).finally(() => client.release())
+    },
+  ],
+  'a client of Neon after a commit': [
+    neonDriver(neonPool),
+    async (work) => {
+      const client = await neonPool.connect()
+      await client.query('begin; commit')
+      return work(client).finally(() => client.release())
+    },
   ],
   'Sequelize itself': [sequelizeDriver({ sequelize, pool }), (work) => work(sequelize)],
   'a transaction of Sequelize that has ended': [

@@ -3,6 +3,7 @@ import { drain, memoryGateway, type Postgres, recordingLogger, startPostgres, wa
 import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openNeon } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
 import { openSequelizeSubject } from '../test/sequelize-subject.ts'
@@ -16,6 +17,7 @@ const openers: Readonly<Record<string, Open>> = {
   typeorm: openTypeorm as Open,
   'postgres.js': openPostgresJs as Open,
   'drizzle over postgres.js': openDrizzlePostgresJs as Open,
+  neon: openNeon as Open,
 }
 
 describe('restarts of Postgres and ended sessions, under handlers', () => {

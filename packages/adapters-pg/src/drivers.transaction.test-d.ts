@@ -1,3 +1,4 @@
+import type { Pool as NeonPool, PoolClient as NeonPoolClient } from '@neondatabase/serverless'
 import { createEngine, type EnqueueRequest, type Gateway } from '@outlay/core'
 import type { ITXClientDenyList } from '@prisma/client/runtime/client'
 import { drizzle } from 'drizzle-orm/node-postgres'
@@ -15,6 +16,7 @@ import { drizzleDriver } from './drivers/drizzle.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
@@ -194,6 +196,19 @@ test('the engine of Drizzle over postgres.js accepts its transaction and nothing
   void engine.transfers.enqueue({} as TransactionSql, request)
   // @ts-expect-error Drizzle over node-postgres makes no such driver
   drizzlePostgresJsDriver({ db: drizzle({ client: pool, schema }), pool })
+})
+
+test('the Neon engine accepts a client of the pool and nothing else', () => {
+  const neonPool = {} as NeonPool
+  const engine = createEngine({ backend: postgres({ driver: neonDriver(neonPool) }), gateway })
+  void neonPool.connect().then((client) => engine.transfers.enqueue(client, request))
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    expectTypeOf(tx).toEqualTypeOf<NeonPoolClient>()
+  })
+  // @ts-expect-error the pool is not a transaction
+  void engine.transfers.enqueue(neonPool, request)
+  // @ts-expect-error a client of node-postgres is none of Neon
+  void engine.transfers.enqueue({} as PoolClient, request)
 })
 
 test('the Sequelize engine accepts a transaction and nothing else', () => {

@@ -1,8 +1,9 @@
 import { OutlayError } from '@outlay/core'
-import { escapeLiteral, types } from 'pg'
+import { types } from 'pg'
 import type { RowList, Sql, TransactionSql } from 'postgres'
 import { noTransaction, probeTransaction } from '../../database/open-transaction.ts'
 import type { Row, Statement } from '../../database/statement.ts'
+import { inline } from '../literals.ts'
 
 /** Runs a statement of the engine in a transaction of postgres.js. */
 export type Execute = (tx: unknown, statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
@@ -42,31 +43,6 @@ function undoColumns(sql: Sql): (name: string) => string {
     throw OutlayError.fromIssues([{ field: 'sql', code: 'invalid_request', message }])
   }
   return column.from === undefined ? (name) => name : to
-}
-
-/** The text form of a value, as node-postgres sends it. */
-function toText(value: unknown): string | null {
-  if (value === null || value === undefined) return null
-  if (Array.isArray(value)) return `{${value.map(toElement).join(',')}}`
-  if (value instanceof Date) return value.toISOString()
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
-}
-
-function toElement(value: unknown): string {
-  const text = toText(value)
-  if (text === null) return 'NULL'
-  return Array.isArray(value) ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
-}
-
-/**
- * The statement with its values in its text. A message of several statements has no parameters, and the host's serializers do not touch it.
- */
-function inline({ text }: Statement, values: readonly unknown[]): string {
-  const literals = values.map((value) => {
-    const literal = toText(value)
-    return literal === null ? 'null' : escapeLiteral(literal)
-  })
-  return text.replaceAll(/\$(\d+)/g, (parameter, number) => literals[Number(number) - 1] ?? parameter)
 }
 
 /** Reads the rows of the last statement of a message as node-postgres would: by the types that Postgres names. */
