@@ -1,8 +1,14 @@
+import type { Pool as NeonPool } from '@neondatabase/serverless'
 import { postgres } from '@outlay/adapters-pg'
+import { drizzlePostgresJsDriver } from '@outlay/adapters-pg/drizzle-postgres-js'
+import { neonDriver } from '@outlay/adapters-pg/neon'
+import { postgresJsDriver } from '@outlay/adapters-pg/postgres-js'
 import { sequelizeDriver } from '@outlay/adapters-pg/sequelize'
 import { typeormDriver } from '@outlay/adapters-pg/typeorm'
 import { createEngine, type EnqueueRequest, type Gateway } from '@outlay/core'
+import { drizzle } from 'drizzle-orm/postgres-js'
 import type { Pool } from 'pg'
+import type { Sql } from 'postgres'
 import type { Sequelize } from 'sequelize'
 import type { DataSource } from 'typeorm'
 
@@ -11,6 +17,32 @@ export async function payWithTypeorm(dataSource: DataSource, gateway: Gateway, r
   await dataSource.transaction((tx) => engine.transfers.enqueue(tx, request))
   // @ts-expect-error: a data source is no transaction.
   await engine.transfers.enqueue(dataSource, request)
+}
+
+export async function payWithPostgresJs(
+  sql: Sql,
+  pool: Pool,
+  gateway: Gateway,
+  request: EnqueueRequest,
+): Promise<void> {
+  const engine = createEngine({ backend: postgres({ driver: postgresJsDriver({ sql, pool }) }), gateway })
+  await sql.begin((tx) => engine.transfers.enqueue(tx, request))
+  // @ts-expect-error: an instance is no transaction.
+  await engine.transfers.enqueue(sql, request)
+  const db = drizzle({ client: sql })
+  const other = createEngine({ backend: postgres({ driver: drizzlePostgresJsDriver({ db, pool }) }), gateway })
+  await db.transaction((tx) => other.transfers.enqueue(tx, request))
+}
+
+export async function payWithNeon(pool: NeonPool, gateway: Gateway, request: EnqueueRequest): Promise<void> {
+  const engine = createEngine({ backend: postgres({ driver: neonDriver(pool) }), gateway })
+  const client = await pool.connect()
+  await client.query('begin')
+  await engine.transfers.enqueue(client, request)
+  await client.query('commit')
+  client.release()
+  // @ts-expect-error: a pool is no transaction.
+  await engine.transfers.enqueue(pool, request)
 }
 
 export async function payWithSequelize(

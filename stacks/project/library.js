@@ -3,6 +3,32 @@ const { payInvoice } = require('./payout.js')
 
 /** Each gives its driver, a handle outside of a transaction, and its way to run one. */
 const libraries = {
+  async 'postgres-js'(url) {
+    const { Pool } = require('pg')
+    const sql = require('postgres')(url, { onnotice() {} })
+    const { postgresJsDriver } = require('@outlay/adapters-pg/postgres-js')
+    const pool = new Pool({ connectionString: url })
+    return {
+      driver: postgresJsDriver({ sql, pool }),
+      outside: sql,
+      transaction: (work) => sql.begin(work),
+      close: () => Promise.all([sql.end(), pool.end()]),
+    }
+  },
+  async 'drizzle-postgres-js'(url) {
+    const { drizzle } = require('drizzle-orm/postgres-js')
+    const { Pool } = require('pg')
+    const sql = require('postgres')(url, { onnotice() {} })
+    const { drizzlePostgresJsDriver } = require('@outlay/adapters-pg/drizzle-postgres-js')
+    const pool = new Pool({ connectionString: url })
+    const db = drizzle({ client: sql })
+    return {
+      driver: drizzlePostgresJsDriver({ db, pool }),
+      outside: db,
+      transaction: (work) => db.transaction(work),
+      close: () => Promise.all([sql.end(), pool.end()]),
+    }
+  },
   async sequelize(url) {
     const { Pool } = require('pg')
     const { Sequelize } = require('sequelize')

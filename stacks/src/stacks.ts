@@ -15,14 +15,15 @@ export const dependencies: Readonly<Record<string, string>> = {
   '@types/pg': '8.23.1',
   esbuild: '0.28.2',
   jest: '30.5.2',
+  postgres: '3.4.9',
   'typescript-5.4': 'npm:typescript@5.4.5',
   'typescript-7.0': 'npm:typescript@7.0.2',
 }
 
 /** What it installs for all stacks, not for the essential ones alone. */
 export const moreDependencies: Readonly<Record<string, string>> = {
+  '@neondatabase/serverless': '1.2.0',
   'drizzle-orm': '0.45.4',
-  postgres: '3.4.9',
   sequelize: '6.37.8',
   typeorm: '1.1.1',
   rollup: '4.68.8',
@@ -91,6 +92,8 @@ export const stacks: readonly Stack[] = [
   compile('7.0', 'commonjs', 'bundler'),
   { ...compile('7.0', 'node16', 'node16'), isEssential: true },
   compile('7.0', 'nodenext', 'nodenext'),
+  { ...useLibrary('postgres-js'), isEssential: true },
+  useLibrary('drizzle-postgres-js'),
   useLibrary('sequelize'),
   useLibrary('typeorm'),
   { name: 'drivers as ES modules', command: 'node library.mjs' },

@@ -4,6 +4,8 @@ import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { openNeonPool } from '../test/neon-subject.ts'
+import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
 import { openSequelize } from '../test/sequelize-subject.ts'
 import { openDataSource } from '../test/typeorm-subject.ts'
@@ -12,7 +14,9 @@ import { hasSqlState } from './database/lock-timeout.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
 import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
@@ -30,6 +34,23 @@ const openers: Readonly<Record<string, (url: string) => Subject | Promise<Subjec
   kysely: (url) =>
     onPool(url, (pool) => kyselyDriver({ db: new Kysely({ dialect: new PostgresDialect({ pool }) }), pool })),
   prisma: (url) => onPool(url, (pool) => prismaDriver({ prisma: openPrisma(pool), pool })),
+  'postgres.js': (url) => {
+    const sql = openSql(url, { max: 1 })
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    return {
+      driver: postgresJsDriver({ sql, pool }) as unknown as Driver<never>,
+      host: (text) => sql.unsafe(text),
+      close: () => Promise.all([sql.end(), pool.end()]),
+    }
+  },
+  async neon(url) {
+    const pool = await openNeonPool(url, undefined, 1)
+    return {
+      driver: neonDriver(pool) as unknown as Driver<never>,
+      host: async (text) => (await pool.query(text)).rows,
+      close: () => pool.end(),
+    }
+  },
   sequelize(url) {
     const sequelize = openSequelize(url, { max: 1 })
     const pool = new pg.Pool({ connectionString: url, max: 1 })

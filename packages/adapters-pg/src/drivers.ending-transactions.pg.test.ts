@@ -2,20 +2,26 @@ import { createEngine } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { drizzle } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzleOnSql } from 'drizzle-orm/postgres-js'
 import knex from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { openNeonPool } from '../test/neon-subject.ts'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
 import { openSequelize } from '../test/sequelize-subject.ts'
 import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
 import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
@@ -59,12 +65,25 @@ const db = drizzle({ client: pool })
 const kysely = new Kysely({ dialect: new PostgresDialect({ pool }) })
 const knexRoot = knex({ client: ReportingKnex as never, connection: database.url, pool: { min: 0, max: 2 } })
 const prisma = openPrisma(pool)
+const sql = openSql(database.url, { max: 2, debug: (_, text) => report(text) })
+const sqlDb = drizzleOnSql({ client: sql })
+const neonPool = await openNeonPool(database.url, undefined, 2)
+neonPool.Client = class extends neonPool.Client {
+  override query(...args: never[]): never {
+    const first = args[0] as string | { text?: string } | undefined
+    const result = (super.query as (...values: never[]) => unknown)(...args)
+    report(typeof first === 'string' ? first : (first?.text ?? ''))
+    return result as never
+  }
+}
 const dialectModule = { ...pg, Client: ReportingClient }
 const sequelize = openSequelize(database.url, { max: 2, dialectModule })
 const dataSource = await openDataSource(database.url, { max: 2, extra: { Client: ReportingClient } })
 afterAll(async () => {
   await dataSource.destroy()
   await sequelize.close()
+  await sql.end()
+  await neonPool.end()
   await prisma.$disconnect()
   await knexRoot.destroy()
   await pool.end()
@@ -79,6 +98,12 @@ const libraries: Readonly<Record<string, readonly [driver: unknown, run: Run]>> 
   Drizzle: [drizzleDriver(db), ((work) => db.transaction(work as never)) as Run],
   Kysely: [kyselyDriver({ db: kysely, pool }), ((work) => kysely.transaction().execute(work as never)) as Run],
   Knex: [knexDriver(knexRoot), ((work) => knexRoot.transaction(work as never)) as Run],
+  'postgres.js': [postgresJsDriver({ sql, pool }), ((work) => sql.begin(work as never)) as Run],
+  'Drizzle over postgres.js': [
+    drizzlePostgresJsDriver({ db: sqlDb, pool }),
+    ((work) => sqlDb.transaction(work as never)) as Run,
+  ],
+  Neon: [neonDriver(neonPool), neonDriver(neonPool).transaction as Run],
   Sequelize: [sequelizeDriver({ sequelize, pool }), ((work) => sequelize.transaction(work as never)) as Run],
   TypeORM: [typeormDriver(dataSource), ((work) => dataSource.transaction(work as never)) as Run],
   Prisma: [prismaDriver({ prisma, pool }), ((work) => prisma.$transaction(work as never)) as Run],

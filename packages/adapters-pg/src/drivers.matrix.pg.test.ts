@@ -11,7 +11,9 @@ import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../test/driver-subjects.ts'
+import { openNeon } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
 import { outboxTable } from '../test/queue.ts'
 import { openSequelizeSubject } from '../test/sequelize-subject.ts'
 import { openTypeorm } from '../test/typeorm-subject.ts'
@@ -34,8 +36,11 @@ describe.each([15, 18])('PostgreSQL %i', (version) => {
   describe('× kysely', () => describeCases(createDatabase, openKysely))
   describe('× knex', () => describeCases(createDatabase, openKnex))
   describe('× prisma', () => describeCases(createDatabase, openPrismaClient))
+  describe('× postgres.js', () => describeCases(createDatabase, openPostgresJs))
+  describe('× drizzle over postgres.js', () => describeCases(createDatabase, openDrizzlePostgresJs))
   describe('× sequelize', () => describeCases(createDatabase, openSequelizeSubject))
   describe('× typeorm', () => describeCases(createDatabase, openTypeorm))
+  describe('× neon', () => describeCases(createDatabase, openNeon))
 })
 
 /** One driver on one server: what a host does with it, against the tables of both. */

@@ -2,21 +2,27 @@ import { createEngine, type Engine, Id } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { drizzle } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzleOnSql } from 'drizzle-orm/postgres-js'
 import knex from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { QueryRunner } from 'typeorm'
 import { afterAll, describe, expect, it } from 'vitest'
+import { openNeonPool } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
 import { openSequelize } from '../test/sequelize-subject.ts'
 import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
 import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
@@ -27,11 +33,16 @@ const db = drizzle({ client: pool })
 const kysely = new Kysely({ dialect: new PostgresDialect({ pool }) })
 const knexRoot = knex({ client: 'pg', connection: database.url, pool: { min: 0, max: 2 } })
 const prisma = openPrisma(pool)
+const sql = openSql(database.url, { max: 2 })
+const sqlDb = drizzleOnSql({ client: sql })
+const neonPool = await openNeonPool(database.url, undefined, 2)
 const sequelize = openSequelize(database.url, { max: 2 })
 const dataSource = await openDataSource(database.url, { max: 2 })
 afterAll(async () => {
   await dataSource.destroy()
   await sequelize.close()
+  await sql.end()
+  await neonPool.end()
   await prisma.$disconnect()
   await knexRoot.destroy()
   await pool.end()
@@ -110,6 +121,47 @@ const closed: Readonly<Record<string, readonly [driver: unknown, run: (work: Wor
     },
   ],
   'the client of Prisma': [prismaDriver({ prisma, pool }), (work) => work(prisma)],
+  'an instance of postgres.js': [postgresJsDriver({ sql, pool }), (work) => work(sql)],
+  'a reserved connection of postgres.js': [
+    postgresJsDriver({ sql, pool }),
+    async (work) => {
+      const reserved = await sql.reserve()
+      return work(reserved).finally(() => reserved.release())
+    },
+  ],
+  'a transaction of postgres.js that has ended': [
+    postgresJsDriver({ sql, pool }),
+    async (work) => work((await sql.begin(async (tx) => ({ tx }))).tx),
+  ],
+  'a transaction of postgres.js after a commit in SQL': [
+    postgresJsDriver({ sql, pool }),
+    (work) =>
+      sql.begin(async (tx) => {
+        await tx`commit`
+        await work(tx)
+      }),
+  ],
+  'the database of Drizzle over postgres.js': [drizzlePostgresJsDriver({ db: sqlDb, pool }), (work) => work(sqlDb)],
+  'a transaction of Drizzle over postgres.js that has ended': [
+    drizzlePostgresJsDriver({ db: sqlDb, pool }),
+    async (work) => work((await sqlDb.transaction(async (tx) => ({ tx }))).tx),
+  ],
+  'the pool of Neon': [neonDriver(neonPool), (work) => work(neonPool)],
+  'a client of Neon on which no begin has run': [
+    neonDriver(neonPool),
+    async (work) => {
+      const client = await neonPool.connect()
+      return work(client).finally(() => client.release())
+    },
+  ],
+  'a client of Neon after a commit': [
+    neonDriver(neonPool),
+    async (work) => {
+      const client = await neonPool.connect()
+      await client.query('begin; commit')
+      return work(client).finally(() => client.release())
+    },
+  ],
   'Sequelize itself': [sequelizeDriver({ sequelize, pool }), (work) => work(sequelize)],
   'a transaction of Sequelize that has ended': [
     sequelizeDriver({ sequelize, pool }),

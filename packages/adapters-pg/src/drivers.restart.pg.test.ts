@@ -3,7 +3,9 @@ import { drain, memoryGateway, type Postgres, recordingLogger, startPostgres, wa
 import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openNeon } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
+import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
 import { openSequelizeSubject } from '../test/sequelize-subject.ts'
 import { openTypeorm } from '../test/typeorm-subject.ts'
 
@@ -13,6 +15,9 @@ type Open = (url: string) => DriverSubject<unknown> | Promise<DriverSubject<unkn
 const openers: Readonly<Record<string, Open>> = {
   sequelize: openSequelizeSubject as Open,
   typeorm: openTypeorm as Open,
+  'postgres.js': openPostgresJs as Open,
+  'drizzle over postgres.js': openDrizzlePostgresJs as Open,
+  neon: openNeon as Open,
 }
 
 describe('restarts of Postgres and ended sessions, under handlers', () => {

@@ -1,18 +1,24 @@
+import type { Pool as NeonPool, PoolClient as NeonPoolClient } from '@neondatabase/serverless'
 import { createEngine, type EnqueueRequest, type Gateway } from '@outlay/core'
 import type { ITXClientDenyList } from '@prisma/client/runtime/client'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
+import { drizzle as drizzleOnSql } from 'drizzle-orm/postgres-js'
 import type { Knex } from 'knex'
 import type { ControlledTransaction, Kysely, Transaction } from 'kysely'
 import type { Client, Pool, PoolClient } from 'pg'
+import type { ReservedSql, Sql, TransactionSql } from 'postgres'
 import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
 import { expectTypeOf, test } from 'vitest'
 import { postgres } from './backend.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
 import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
@@ -153,6 +159,55 @@ test('the TypeORM engine accepts an entity manager and nothing else', () => {
   // @ts-expect-error nor is a query runner: its manager is
   void engine.transfers.enqueue({} as QueryRunner, request)
   // @ts-expect-error another library's client is not an entity manager
+  void engine.transfers.enqueue({} as PoolClient, request)
+})
+
+test('the postgres.js engine accepts a transaction and nothing else', () => {
+  const sql = {} as Sql
+  const engine = createEngine({ backend: postgres({ driver: postgresJsDriver({ sql, pool }) }), gateway })
+  void sql.begin(async (tx) => {
+    await engine.transfers.enqueue(tx, request)
+    await tx.savepoint((inner) => engine.transfers.enqueue(inner, request))
+  })
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    await tx`insert into invoice (id) values ('1')`
+  })
+  // @ts-expect-error the instance is not a transaction
+  void engine.transfers.enqueue(sql, request)
+  // @ts-expect-error nor is a reserved connection
+  void engine.transfers.enqueue({} as ReservedSql, request)
+  // @ts-expect-error another library's client is not a transaction of postgres.js
+  void engine.transfers.enqueue({} as PoolClient, request)
+})
+
+test('the engine of Drizzle over postgres.js accepts its transaction and nothing else', () => {
+  const db = drizzleOnSql({ client: {} as Sql, schema })
+  const engine = createEngine({ backend: postgres({ driver: drizzlePostgresJsDriver({ db, pool }) }), gateway })
+  void db.transaction(async (tx) => {
+    await engine.transfers.enqueue(tx, request)
+    await tx.transaction(async (inner) => engine.transfers.enqueue(inner, request))
+  })
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    await tx.insert(schema.invoices).values({ id: '1' })
+  })
+  // @ts-expect-error the root handle is not a transaction
+  void engine.transfers.enqueue(db, request)
+  // @ts-expect-error a transaction of postgres.js is not one of Drizzle
+  void engine.transfers.enqueue({} as TransactionSql, request)
+  // @ts-expect-error Drizzle over node-postgres makes no such driver
+  drizzlePostgresJsDriver({ db: drizzle({ client: pool, schema }), pool })
+})
+
+test('the Neon engine accepts a client of the pool and nothing else', () => {
+  const neonPool = {} as NeonPool
+  const engine = createEngine({ backend: postgres({ driver: neonDriver(neonPool) }), gateway })
+  void neonPool.connect().then((client) => engine.transfers.enqueue(client, request))
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    expectTypeOf(tx).toEqualTypeOf<NeonPoolClient>()
+  })
+  // @ts-expect-error the pool is not a transaction
+  void engine.transfers.enqueue(neonPool, request)
+  // @ts-expect-error a client of node-postgres is none of Neon
   void engine.transfers.enqueue({} as PoolClient, request)
 })
 

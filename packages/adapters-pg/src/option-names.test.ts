@@ -2,9 +2,12 @@ import { Pool } from 'pg'
 import { expect, it } from 'vitest'
 import { postgres } from './backend.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
+import { postgresJsDriver } from './drivers/postgres-js.ts'
 import { prismaDriver } from './drivers/prisma.ts'
 import { sequelizeDriver } from './drivers/sequelize.ts'
 import { typeormDriver } from './drivers/typeorm.ts'
@@ -30,6 +33,9 @@ it.each<[string, () => unknown]>([
     () => kyselyDriver({ db: unused, pool, ...{ prepare: false } }),
   ],
   ['prepare: is no option', () => prismaDriver({ prisma: unused, pool, ...{ prepare: false } })],
+  ['prepare: is no option', () => postgresJsDriver({ sql: unused, pool, ...{ prepare: false } })],
+  ['prepare: is no option', () => drizzlePostgresJsDriver({ db: unused, pool, ...{ prepare: false } })],
+  ['prepare: is no option', () => neonDriver(pool as never, mistyped({ prepare: false }))],
   ['prepare: is no option', () => sequelizeDriver({ sequelize: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => typeormDriver(openSource, mistyped({ prepare: false }))],
   ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],

@@ -25,7 +25,7 @@ export function pgDriver(pool: Pool, options: PgDriverOptions = {}): Driver<Pool
 }
 
 /** Runs `work` between `begin` and `commit` on a client of the pool; a client that cannot even roll back is discarded. */
-async function inPoolTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
+export async function inPoolTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   const client = await connectOutside(pool)
   let broken: Error | undefined
   const onError = (error: Error) => {

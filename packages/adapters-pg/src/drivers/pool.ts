@@ -111,8 +111,8 @@ async function inPoolSession<T>(pool: Pool, work: (client: PoolClient) => Promis
 }
 
 /** Opens a client beside the pool, with the pool's settings, that listens on a channel. */
-async function listenBeside(pool: Pool, options: ListenOptions): Promise<Listener> {
-  const client = new Client(pool.options)
+export async function listenBeside(pool: Pool, options: ListenOptions, Class = Client): Promise<Listener> {
+  const client = new Class(pool.options)
   // A connection that fails to open is reported by the rejection alone, or the caller would open two in its place.
   let open = false
   const lose = (error: Error) => {

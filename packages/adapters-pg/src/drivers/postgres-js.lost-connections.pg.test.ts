@@ -1,0 +1,3 @@
+import { describeLosses } from '../../test/postgres-js-losses.ts'
+
+describeLosses('postgres.js')

@@ -1,0 +1,104 @@
+import { EventEmitter } from 'node:events'
+import type { HostSocket } from './open-socket.ts'
+
+/** What postgres.js uses of a socket. */
+export interface LastingSocket extends EventEmitter {
+  readonly readyState: 'open'
+  write(chunk: Buffer, done?: (error?: Error | null) => void): boolean
+  end(): void
+  destroy(): void
+  pause(): void
+  resume(): void
+}
+
+/** The life of the connection under a socket. */
+export interface LastingSocketOptions {
+  /** True when a query that fails has somebody who waits for it. */
+  readonly isAnswered: () => boolean
+  /** Aborted when the connection is to be given up. */
+  readonly lost: AbortSignal
+  /** Called when the connection is lost. */
+  readonly lose: (reason: Error) => void
+}
+
+/** The message ReadyForQuery of Postgres, in a transaction. */
+const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5, 0x54])
+
+/** The type of the message PortalSuspended. */
+const portalSuspended = 0x73
+
+/**
+ * A socket for postgres.js that never closes. postgres.js forgets a socket that has closed and writes on it all the same, which ends the
+ * process: its own `rollback` does, or the next query of a handler. When the connection under this one is lost, all that was sent fails, and so
+ * does what is sent afterwards, as if Postgres still answered.
+ */
+export function openLastingSocket(socket: HostSocket, { isAnswered, lost, lose }: LastingSocketOptions): LastingSocket {
+  const seen = new EventEmitter()
+  const answer = () => {
+    if (!isAnswered()) return
+    seen.emit('error', lost.reason)
+    // What waits behind a query that failed is sent now.
+    seen.emit('data', readyForQuery)
+  }
+  // While a cursor waits for the host to take its rows, postgres.js goes on with it afterwards whatever has come.
+  let isSuspended = false
+  lost.addEventListener('abort', () => {
+    socket.destroy()
+    if (!isSuspended) setImmediate(answer)
+  })
+  const read = byMessages((messages, last) => {
+    // All that may come then is that Postgres gives the session up.
+    if (isSuspended) return
+    isSuspended = last === portalSuspended
+    seen.emit('data', messages)
+  })
+  socket
+    .on('data', (chunk: Buffer) => lost.aborted || read(chunk))
+    .on('drain', () => seen.emit('drain'))
+    .on('error', lose)
+    .on('close', () => lose(connectionClosed()))
+  return Object.assign(seen, {
+    readyState: 'open' as const,
+    write(chunk: Buffer, done?: (error?: Error | null) => void) {
+      isSuspended = false
+      if (!lost.aborted) return socket.write(chunk, done)
+      setImmediate(answer)
+      done?.(lost.reason)
+      return true
+    },
+    end: () => lose(connectionClosed()),
+    destroy: () => lose(connectionClosed()),
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+  })
+}
+
+/** An error with the code that postgres.js gives to it. */
+const connectionClosed = () =>
+  Object.assign(new Error('The connection to Postgres was closed.'), { code: 'CONNECTION_CLOSED' })
+
+/** Passes on whole messages of Postgres only, so that another one can follow at any time. */
+function byMessages(pass: (messages: Buffer, last: number) => void): (chunk: Buffer) => void {
+  let chunks: Buffer[] = []
+  let missing = 1
+  return (chunk) => {
+    chunks.push(chunk)
+    missing -= chunk.length
+    if (missing > 0) return
+    const all = Buffer.concat(chunks)
+    let end = 0
+    let last = 0
+    let next = 5
+    while (all.length >= end + 5) {
+      // A type of one byte is before the length.
+      next = 1 + all.readUInt32BE(end + 1)
+      if (all.length < end + next) break
+      last = all.readUInt8(end)
+      end += next
+      next = 5
+    }
+    chunks = [all.subarray(end)]
+    missing = end + next - all.length
+    if (end > 0) pass(all.subarray(0, end), last)
+  }
+}

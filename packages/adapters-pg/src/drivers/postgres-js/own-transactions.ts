@@ -1,0 +1,177 @@
+import postgres, { type Options, type PostgresType, type Sql, type TransactionSql } from 'postgres'
+import type { PoolDriver } from '../pool.ts'
+import { openLastingSocket } from './lasting-socket.ts'
+import { type HostSocket, openSocket, type SocketOptions } from './open-socket.ts'
+
+/** Runs `work` in a transaction. */
+type Begin = <T>(work: (tx: TransactionSql) => Promise<T>) => Promise<T>
+
+/** Settings as an instance of postgres.js keeps them. */
+interface Settings extends SocketOptions {
+  readonly connect_timeout: unknown
+  readonly fetch_types: boolean
+  readonly pass: unknown
+  readonly parsers: object
+  readonly serializers: object
+  readonly shared: { readonly typeArrayMap: object }
+}
+
+/** An instance of postgres.js for one transaction at a time. */
+interface Instance {
+  readonly begin: Begin
+  /** Aborted when it has lost a connection, after which it is of no use. */
+  readonly lost: AbortSignal
+  lose(reason: Error): void
+  /** Lets the process end while the instance is free, and closes it after a while. */
+  rest(): void
+  wake(): void
+}
+
+/** How long a free instance stays open, in milliseconds. */
+const restMs = 10_000
+
+/**
+ * The transactions that the engine itself opens: with the settings of the host's instance, on instances that no host sees. Each of their sockets
+ * outlives its connection, so that a loss ends no process.
+ */
+export function openOwnTransactions(
+  sql: Sql,
+  background: PoolDriver,
+): { readonly begin: Begin } & Pick<PoolDriver, 'onError'> {
+  const settings = sql.options as unknown as Settings
+  const free = new Set<Instance>()
+  let turn = 0
+  const take = () => {
+    const [known] = free
+    const instance = known ?? openInstance(settings, turn % settings.host.length)
+    if (known === undefined) instance.lost.addEventListener('abort', () => free.delete(instance))
+    free.delete(instance)
+    instance.wake()
+    return instance
+  }
+  return {
+    async begin(work) {
+      for (let tried = 1; ; tried += 1) {
+        const instance = take()
+        let hasBegun = false
+        try {
+          const result = await instance.begin((tx) => {
+            hasBegun = true
+            return work(tx)
+          })
+          if (!instance.lost.aborted) free.add(instance)
+          instance.rest()
+          return result
+        } catch (error) {
+          // The state of its connection is unknown.
+          instance.lose(new Error('This transaction has failed.', { cause: error }))
+          if (hasBegun || tried >= settings.host.length) throw error
+          turn += 1
+        }
+      }
+    },
+    onError(listener) {
+      const off = background.onError(listener)
+      return () => {
+        off()
+        for (const instance of free) instance.lose(new Error('The engine has stopped.'))
+      }
+    },
+  }
+}
+
+function openInstance(host: Settings, at: number): Instance {
+  const losing = new AbortController()
+  const lose = (reason: Error) => losing.abort(reason)
+  const loss = new Promise<never>((_, reject) => {
+    losing.signal.addEventListener('abort', () => reject(losing.signal.reason))
+  })
+  loss.catch(() => undefined)
+  const seconds = Number(host.connect_timeout)
+  const limitMs = seconds > 0 ? seconds * 1_000 : 30_000
+  const startLimit = () =>
+    setTimeout(() => lose(new Error(`Postgres did not begin or end a transaction in ${limitMs} ms.`)), limitMs)
+  const sockets = new Set<HostSocket>()
+  let isReady = false
+  const reach = { ...host, host: host.host.slice(at, at + 1), port: host.port.slice(at, at + 1) }
+  const settings = {
+    ...withoutWatchers(reach),
+    pass: () => passwordOf(host, lose),
+    async socket() {
+      const socket = await openSocket(reach, AbortSignal.any([losing.signal, AbortSignal.timeout(limitMs)]))
+      sockets.add(socket)
+      return openLastingSocket(socket, { isAnswered: () => isReady, lost: losing.signal, lose })
+    },
+  }
+  const sql = postgres(settings as unknown as Options<Record<string, PostgresType>>)
+  let resting: NodeJS.Timeout | undefined
+  return {
+    lost: losing.signal,
+    lose,
+    async begin(work) {
+      let hasBegun = false
+      let failure: { readonly error: unknown } | undefined
+      let limit = startLimit()
+      const begun = sql.begin(async (tx) => {
+        clearTimeout(limit)
+        hasBegun = isReady = true
+        settings.fetch_types = false
+        try {
+          return { result: await work(tx as TransactionSql) }
+        } catch (error) {
+          failure = { error }
+          throw error
+        } finally {
+          limit = startLimit()
+        }
+      })
+      // From its beginning on, a transaction learns of a loss by its queries.
+      const lost = loss.catch((error) => (hasBegun ? begun : Promise.reject(error)))
+      try {
+        return (await Promise.race([begun, lost])).result
+      } catch (error) {
+        // The loss is why the rollback failed, and not why it came to that.
+        throw losing.signal.aborted && failure !== undefined ? failure.error : error
+      } finally {
+        clearTimeout(limit)
+      }
+    },
+    rest() {
+      for (const socket of sockets) socket.unref?.()
+      resting = setTimeout(() => lose(new Error('Nothing was to do.')), restMs).unref()
+    },
+    wake() {
+      clearTimeout(resting)
+      for (const socket of sockets) socket.ref?.()
+    },
+  }
+}
+
+/** The password. Nobody in postgres.js waits for it, so one that is not to be had would end the process. */
+async function passwordOf({ pass }: Settings, lose: (reason: Error) => void): Promise<unknown> {
+  try {
+    return typeof pass === 'function' ? await pass() : pass
+  } catch (error) {
+    lose(new Error('The password for Postgres is not to be had.', { cause: error }))
+    return ''
+  }
+}
+
+/** The settings of an instance of its own: what the host's one has learned is copied, and nothing of it is called. */
+const withoutWatchers = (host: Settings) => ({
+  ...host,
+  // One connection for the transaction, and one for what postgres.js sends beside it, such as `tx.notify`.
+  max: 2,
+  ssl: false,
+  connect_timeout: null,
+  idle_timeout: null,
+  max_lifetime: null,
+  no_subscribe: true,
+  onclose: undefined,
+  onparameter: undefined,
+  parameters: {},
+  parsers: { ...host.parsers },
+  serializers: { ...host.serializers },
+  shared: { retries: 0, typeArrayMap: { ...host.shared.typeArrayMap } },
+  fetch_types: host.fetch_types && Object.keys(host.shared.typeArrayMap).length === 0,
+})
