@@ -58,6 +58,13 @@ describe('a clock that was set back by three hours', async () => {
     await pool.query('delete from outlay.list_reading')
   })
 
+  it('moves all times also when the clock was ahead by years', async () => {
+    await enqueue('later')
+    await pool.query(`update outlay.transfer set unknown_since = now() + interval '3 years'`)
+    await store().setBack(3 * 365 * 24 * hourMs)
+    expect((await minutes('t.unknown_since', 'outlay.transfer t'))['later']).toBeLessThanOrEqual(0)
+  })
+
   /** Runs a watch for six readings of a clock; returns the jumps that it noticed, in hours. */
   const watchSix = async (
     readNth: (nth: number) => { nowMs: number; seenMs: number },

@@ -24,12 +24,12 @@ const jumpTexts = {
   // to have left later than it was found.
   move_unknown: `with late as (
       select t.id from {{schema}}.transfer t
-      where t.remote_id is null and t.status = 'pending' and ($2 = 0 and t.unknown_since is not null
+      where t.remote_id is null and t.status = 'pending' and ($2::float8 = 0 and t.unknown_since is not null
         or greatest(t.unknown_since, t.updated_at) > clock_timestamp() + $2 * interval '1 millisecond') for no key update skip locked
     )
     update {{schema}}.transfer t
-    set unknown_since = least(clock_timestamp(), t.unknown_since - case when $2 = 0 or t.unknown_since > clock_timestamp()
-        then $1 else 0 end * interval '1 millisecond'),
+    set unknown_since = least(clock_timestamp(), t.unknown_since - case when $2::float8 = 0 or t.unknown_since > clock_timestamp()
+        then $1::float8 else 0 end * interval '1 millisecond'),
       updated_at = ${asBefore('t.updated_at')}
     from late l where t.id = l.id returning t.id`,
   move_attempts: `update {{schema}}.attempt a
