@@ -1,10 +1,10 @@
--- Gives a row in `return_reading` to each account that has transfers whose money may come back. From one account to the next, since some may
+-- Gives a row in `return_reading` to each account that has transfers whose money may come back, and whose windows are not closed. From one account to the next, since some may
 -- have very many.
 create or replace function {{schema}}.find_return_accounts() returns void language sql set lock_timeout = '250ms' as $$
   with recursive account as (
-    (select w.account_id from {{schema}}.return_window w order by w.account_id limit 1)
+    (select w.account_id from {{schema}}.return_window w where w.closed_at is null order by w.account_id limit 1)
     union all
-    select (select w.account_id from {{schema}}.return_window w where w.account_id > a.account_id order by w.account_id limit 1)
+    select (select w.account_id from {{schema}}.return_window w where w.account_id > a.account_id and w.closed_at is null order by w.account_id limit 1)
     from account a where a.account_id is not null
   )
   insert into {{schema}}.return_reading (account_id)

@@ -58,6 +58,29 @@ describe('a clock that was set back by three hours', async () => {
     await pool.query('delete from outlay.list_reading')
   })
 
+  it('keeps windows of returns as long as they were, and opens those again that ended by that clock alone', async () => {
+    await pool.query(`insert into outlay.return_window (transfer_id, account_id, opened_at, ends_at, closed_at, missing_at) values
+      ('a', 'opened', now() + interval '2 hours', now() + interval '5 hours', null, now() + interval '1 hour'),
+      ('b', 'ended', now() - interval '2 hours', now() + interval '1 hour', now() + interval '2 hours', null),
+      ('c', 'over', now() - interval '5 hours', now() - interval '4 hours', now() - interval '3 hours', null)`)
+    await pool.query(`insert into outlay.return_reading (account_id, read_at, began_at) values
+      ('opened', now() + interval '1 hour', now() + interval '2 hours'), ('ended', now() + interval '1 hour', null)`)
+    await store().setBack(3 * hourMs)
+    expect(await minutes('t.began_at', 'outlay.return_reading t')).toEqual({ ended: null, opened: 0 })
+    const column = (name: string) => minutes(`t.${name}`, 'outlay.return_window t')
+    expect(await column('opened_at')).toEqual({ ended: -120, opened: -60, over: -300 })
+    expect(await column('ends_at')).toEqual({ ended: 60, opened: 120, over: -240 })
+    expect(await column('closed_at')).toEqual({ ended: null, opened: null, over: -180 })
+    expect(await column('missing_at')).toEqual({ ended: null, opened: 0, over: null })
+  })
+
+  it('moves all times also when the clock was ahead by years', async () => {
+    await enqueue('later')
+    await pool.query(`update outlay.transfer set unknown_since = now() + interval '3 years'`)
+    await store().setBack(3 * 365 * 24 * hourMs)
+    expect((await minutes('t.unknown_since', 'outlay.transfer t'))['later']).toBeLessThanOrEqual(0)
+  })
+
   /** Runs a watch for six readings of a clock; returns the jumps that it noticed, in hours. */
   const watchSix = async (
     readNth: (nth: number) => { nowMs: number; seenMs: number },

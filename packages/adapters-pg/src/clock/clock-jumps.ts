@@ -24,12 +24,12 @@ const jumpTexts = {
   // to have left later than it was found.
   move_unknown: `with late as (
       select t.id from {{schema}}.transfer t
-      where t.remote_id is null and t.status = 'pending' and ($2 = 0 and t.unknown_since is not null
+      where t.remote_id is null and t.status = 'pending' and ($2::float8 = 0 and t.unknown_since is not null
         or greatest(t.unknown_since, t.updated_at) > clock_timestamp() + $2 * interval '1 millisecond') for no key update skip locked
     )
     update {{schema}}.transfer t
-    set unknown_since = least(clock_timestamp(), t.unknown_since - case when $2 = 0 or t.unknown_since > clock_timestamp()
-        then $1 else 0 end * interval '1 millisecond'),
+    set unknown_since = least(clock_timestamp(), t.unknown_since - case when $2::float8 = 0 or t.unknown_since > clock_timestamp()
+        then $1::float8 else 0 end * interval '1 millisecond'),
       updated_at = ${asBefore('t.updated_at')}
     from late l where t.id = l.id returning t.id`,
   move_attempts: `update {{schema}}.attempt a
@@ -41,8 +41,17 @@ const jumpTexts = {
     where r.leased_until > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_watches: `update {{schema}}.watched_account w set next_poll_at = ${moved('w.next_poll_at')}
     where w.next_poll_at > statement_timestamp() + $2 * interval '1 millisecond' returning w.account_id`,
-  move_return_readings: `update {{schema}}.return_reading r set next_at = ${moved('r.next_at')}, read_at = least(r.read_at, clock_timestamp())
-    where greatest(r.next_at, r.read_at) > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
+  move_return_readings: `update {{schema}}.return_reading r set next_at = ${moved('r.next_at')}, read_at = least(r.read_at, clock_timestamp()),
+      began_at = case when r.began_at is not null then least(r.began_at, clock_timestamp()) end
+    where greatest(r.next_at, r.read_at, r.began_at) > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
+  // What has ended by that clock alone is read again. The end is counted from what the service said, or else from that clock.
+  move_return_windows: `update {{schema}}.return_window w
+    set opened_at = ${asBefore('w.opened_at')}, closed_at = case when w.closed_at <= clock_timestamp() then w.closed_at end,
+      missing_at = case when w.missing_at is not null then least(w.missing_at, clock_timestamp()) end,
+      ends_at = case when w.opened_at > clock_timestamp() and not exists (
+          select 1 from {{schema}}.transfer t where t.id = w.transfer_id and t.reached_at is not null)
+        then w.ends_at - $1 * interval '1 millisecond' else w.ends_at end
+    where greatest(w.opened_at, w.closed_at, w.missing_at) > clock_timestamp() + $2 * interval '1 millisecond' returning w.transfer_id`,
   move_probes: `update {{schema}}.unauthorized_account r set probe_at = ${moved('r.probe_at')}
     where r.probe_at > clock_timestamp() + $2 * interval '1 millisecond' returning r.account_id`,
   move_throttles: `update {{schema}}.account_throttle p

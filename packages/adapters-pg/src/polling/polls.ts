@@ -58,7 +58,7 @@ const texts = {
       insert into {{schema}}.return_window as w (transfer_id, account_id, ends_at, wanted)
       select f.id, f.account_id, clock_timestamp(), true from free f
       join {{schema}}.transfer t on t.id = f.id and t.status = 'complete' where $1 order by f.id
-      on conflict (transfer_id) do update set wanted = true returning w.account_id
+      on conflict (transfer_id) do update set wanted = true, closed_at = null, missing_at = null returning w.account_id
     ), due as (
       insert into {{schema}}.return_reading as r (account_id) select distinct w.account_id from wanted w order by 1
       on conflict (account_id) do update set next_at = least(r.next_at, clock_timestamp())

@@ -4,6 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { listedGateway } from '../../test/listed-gateway.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { createClockJumpStore } from '../clock/clock-jumps.ts'
+import { resolveNames } from '../schema/database-names.ts'
+import { createReturnReadingStore } from './return-readings.ts'
 
 const dayMs = 86_400_000
 /** Of payouts by ACH. */
@@ -14,7 +17,7 @@ const back = (value: string): TransferReturn => ({
 })
 
 describe('the returns of a service that sends no webhooks', async () => {
-  const { pool, open, commit, enqueue, enqueueMany, rows } = await testHost()
+  const { pool, driver, open, commit, enqueue, enqueueMany, rows } = await testHost()
 
   function make(gateway = listedGateway()) {
     const logger = recordingLogger()
@@ -39,11 +42,12 @@ describe('the returns of a service that sends no webhooks', async () => {
     }
     return { gateway, engine, received, returned, complete, logger }
   }
-  const windows = async () => (await rows('select 1 from outlay.return_window')).length
+  const windows = async () => (await rows('select 1 from outlay.return_window where closed_at is null')).length
   /** Lets time pass for what waits for returns, and waits until no reading is due or under way. */
   async function pass(ms: number) {
     await pool.query(
-      `update outlay.return_window set opened_at = opened_at - $1 * interval '1 millisecond', ends_at = ends_at - $1 * interval '1 millisecond'`,
+      `update outlay.return_window set opened_at = opened_at - $1 * interval '1 millisecond', ends_at = ends_at - $1 * interval '1 millisecond',
+         missing_at = missing_at - $1 * interval '1 millisecond', closed_at = closed_at - $1 * interval '1 millisecond'`,
       [ms],
     )
     await pool.query(
@@ -191,13 +195,55 @@ describe('the returns of a service that sends no webhooks', async () => {
     expect(await rows('select wanted from outlay.return_window')).toEqual([{ wanted: false }])
   })
 
-  it('are given up where the service does not know the transfer any more', async () => {
+  it('are given up where the service does not know the transfer any more, an hour later either', async () => {
     const { gateway, complete, logger } = make()
     await complete(1)
+    let asked = 0
+    gateway.get = async () => {
+      asked += 1
+      return undefined
+    }
+    await pass(windowMs + dayMs)
+    await pass(30 * 60_000)
+    expect([await windows(), asked]).toEqual([1, 1])
+    await pass(31 * 60_000)
+    expect([await windows(), asked]).toEqual([0, 2])
+    expect(logger.entries.filter(({ level }) => level === 'warn')).toHaveLength(2)
+  })
+
+  it('are found where the service did not know the transfer for once', async () => {
+    const { gateway, complete, returned } = make()
+    const { ids } = await complete(1)
+    gateway.setReturns(ids[0] ?? '', [back('12.50')])
+    const { get } = gateway
     gateway.get = async () => undefined
     await pass(windowMs + dayMs)
+    gateway.get = get
+    await pass(61 * 60_000)
+    await waitUntil(() => returned().length === 1)
     expect(await windows()).toBe(0)
-    expect(logger.entries.filter(({ level }) => level === 'warn')).toHaveLength(1)
+  })
+
+  it('are read again where the clock was ahead when the last reading was applied, and the rows are forgotten hours later', async () => {
+    const { gateway, complete, returned } = make()
+    const { ids } = await complete(2)
+    const aheadMs = 100 * dayMs
+    // What is stored is a hundred days old, and so the clock is ahead.
+    await pass(aheadMs)
+    expect(await windows()).toBe(0)
+    const jump = `update outlay.return_window set opened_at = opened_at + $1 * interval '1 millisecond',
+      ends_at = ends_at + $1 * interval '1 millisecond', closed_at = closed_at + $1 * interval '1 millisecond'`
+    await pool.query(jump, [aheadMs])
+    await createClockJumpStore(driver, resolveNames({}).tokens).setBack(aheadMs)
+    expect(await windows()).toBe(2)
+    gateway.setReturns(ids[0] ?? '', [back('12.50')])
+    await pool.query('select outlay.find_return_accounts()')
+    await pass(windowMs + dayMs)
+    await waitUntil(() => returned().length === 1)
+    expect(await windows()).toBe(0)
+    await pool.query(`update outlay.return_window set closed_at = closed_at - interval '7 hours'`)
+    await createReturnReadingStore(driver, resolveNames({}).tokens).findAccounts()
+    expect(await rows('select 1 from outlay.return_window')).toEqual([])
   })
 
   it('of an adopted debit are found in its window of 60 days', async () => {

@@ -158,11 +158,11 @@ async function readSingles<Tx>(
   const applied = observations.map(({ remoteId }) => remoteId).filter((id) => !skipped.has(id))
   await returnReadings.noteRead(reading, applied)
   if (missing.length > 0) {
+    const given = await returnReadings.miss(reading, missing)
     logger.warn(
-      { accountId, transfers: missing.slice(0, 20), count: missing.length },
-      'The service does not know complete transfers any more, and cannot say whether their money came back.',
+      { accountId, transfers: missing.slice(0, 20), count: missing.length, givenUp: given },
+      'The service does not know complete transfers, and cannot say whether their money came back; each is asked for again once, an hour later or more.',
     )
-    await returnReadings.close(accountId, missing)
   }
   const next = { ...reading, spent: reading.spent + unread.length }
   if (signal.aborted || applied.length + missing.length === unread.length) return returnReadings.keep(next, 0)

@@ -9,14 +9,32 @@ const ms = (interval: string) => `(extract(epoch from ${interval}) * 1000)::floa
 /** A transfer that was adopted long after its completion has a short one, or none. */
 const windowMs = `greatest(3600000, ${ms('w.ends_at - w.opened_at')})`
 
+/** When the reading began, and never later than now: the clock may have been set back since. */
+const began = 'least($2::timestamptz, statement_timestamp())'
+
 /** A reading begins with the transfers of that moment; those that become complete meanwhile are of the next one. */
-const inReading = `w.account_id = $1 and w.opened_at <= $2::timestamptz`
+const inReading = `w.account_id = $1 and w.opened_at <= ${began} and w.closed_at is null`
 
 /** Transfers that have to be read behind the beginning of the reading. */
-const isDue = `(w.wanted or w.ends_at <= $2::timestamptz)`
+const isDue = `(w.wanted or w.ends_at <= ${began})`
+
+/** One that the service did not know is asked for again in a reading that begins so much later: a list of it may lag behind. */
+const missPause = `interval '1 hour'`
+
+/** True for a transfer that may be read one by one at a time. */
+const isAskedFor = (at: string) => `(w.missing_at is null or w.missing_at <= ${at} - ${missPause})`
+
+/** For how long what has ended stays: if the clock was ahead when its last reading was applied, it is read again. */
+const closedFor = `interval '6 hours'`
+
+/** Windows that are deleted at once. */
+const forgottenAtOnce = 10_000
 
 const texts = {
   find_return_accounts: 'select {{schema}}.find_return_accounts()::text',
+  forget_windows: `delete from {{schema}}.return_window w where w.transfer_id = any (array(
+      select c.transfer_id from {{schema}}.return_window c where c.closed_at < statement_timestamp() - ${closedFor}
+      order by c.closed_at limit ${forgottenAtOnce} for update skip locked))`,
   lease_returns: `with due as (
       select r.account_id from {{schema}}.return_reading r
       where r.next_at <= statement_timestamp() and r.account_id <> all ($3::text[])
@@ -27,12 +45,12 @@ const texts = {
     from due d where r.account_id = d.account_id
     returning r.account_id, {{schema}}.iso(r.began_at) as began_at, r.cursor, r.spent, r.remaining, r.patience`,
   return_load: `select count(*)::integer as transfers, coalesce(sum(1 / ${windowMs}), 0)::float8 as windows_per_ms,
-      min(${windowMs}) filter (where w.ends_at <= statement_timestamp()) as ended_window_ms,
-      coalesce(bool_or(w.wanted), false) as is_wanted, ${ms('clock_timestamp() - r.read_at')} as since_ms, r.requests
-    from {{schema}}.return_reading r left join {{schema}}.return_window w on w.account_id = r.account_id
+      min(${windowMs}) filter (where w.ends_at <= statement_timestamp() and ${isAskedFor('statement_timestamp()')}) as ended_window_ms,
+      coalesce(bool_or(w.wanted and ${isAskedFor('statement_timestamp()')}), false) as is_wanted, ${ms('clock_timestamp() - r.read_at')} as since_ms, r.requests
+    from {{schema}}.return_reading r left join {{schema}}.return_window w on w.account_id = r.account_id and w.closed_at is null
     where r.account_id = $1 group by r.account_id`,
   begin_returns: `with load as (
-      select count(*)::integer as transfers from {{schema}}.return_window w where w.account_id = $1
+      select count(*)::integer as transfers from {{schema}}.return_window w where w.account_id = $1 and w.closed_at is null
     )
     update {{schema}}.return_reading r set began_at = clock_timestamp(), cursor = null, spent = 0, remaining = case when $2 then l.transfers else 0 end,
       patience = 1 + l.transfers / 20
@@ -40,18 +58,20 @@ const texts = {
     returning r.account_id, {{schema}}.iso(r.began_at) as began_at, r.cursor, r.spent, r.remaining, r.patience`,
   // What was applied behind the end of the window is the last word of the service.
   note_returns_read: `with listed as (
-      select w.transfer_id, ${isDue} as due, w.ends_at <= $2::timestamptz as ended from {{schema}}.return_window w
+      select w.transfer_id, ${isDue} as due, w.ends_at <= ${began} as ended from {{schema}}.return_window w
       join {{schema}}.transfer t on t.id = w.transfer_id
       where t.remote_id = any ($3::text[]) and t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and ${inReading} for update of w skip locked
     ), over as (
-      delete from {{schema}}.return_window w using listed l where w.transfer_id = l.transfer_id and l.ended
+      update {{schema}}.return_window w set closed_at = clock_timestamp(), wanted = false, missing_at = null
+      from listed l where w.transfer_id = l.transfer_id and l.ended
     ), satisfied as (
-      update {{schema}}.return_window w set wanted = false from listed l where w.transfer_id = l.transfer_id and l.due and not l.ended
+      update {{schema}}.return_window w set wanted = w.wanted and not l.due, missing_at = null
+      from listed l where w.transfer_id = l.transfer_id and not l.ended and (l.due or w.missing_at is not null)
     )
     select count(*)::integer as count from listed`,
   unread_returns: `select t.id, t.account_id, t.remote_id, t.status, t.request -> 'destination' ->> 'transferType' as transfer_type, t.polls, t.gateway
     from {{schema}}.return_window w cross join lateral (select t.* from {{schema}}.transfer t where t.id = w.transfer_id offset 0) t
-    where ${inReading} and ${isDue} order by w.ends_at limit $3`,
+    where ${inReading} and ${isDue} and ${isAskedFor(began)} order by w.ends_at limit $3`,
   keep_returns: `update {{schema}}.return_reading r set cursor = $2, spent = $3, remaining = $4, patience = $5,
       next_at = clock_timestamp() + $6 * interval '1 millisecond'
     where r.account_id = $1`,
@@ -60,9 +80,12 @@ const texts = {
     where r.account_id = $1`,
   // Its next transfer gives it another row.
   forget_returns: `delete from {{schema}}.return_reading r
-    where r.account_id = $1 and not exists (select 1 from {{schema}}.return_window w where w.account_id = r.account_id)`,
+    where r.account_id = $1 and not exists (
+      select 1 from {{schema}}.return_window w where w.account_id = r.account_id and w.closed_at is null)`,
   defer_returns: `update {{schema}}.return_reading r set next_at = clock_timestamp() + $2 * interval '1 millisecond' where r.account_id = $1`,
-  close_returns: 'delete from {{schema}}.return_window w where w.transfer_id = any ($1::text[]) and w.account_id = $2',
+  miss_returns: `update {{schema}}.return_window w set missing_at = coalesce(w.missing_at, clock_timestamp()),
+      closed_at = case when w.missing_at <= ${began} - ${missPause} then clock_timestamp() end
+    where w.transfer_id = any ($3::text[]) and w.account_id = $1 and w.closed_at is null returning (w.closed_at is not null) as is_closed`,
 } as const
 
 /** How far the reading of an account's returns has come. */
@@ -87,8 +110,9 @@ export type ReturnReadingStore = ReturnType<typeof createReturnReadingStore>
 export function createReturnReadingStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
   return {
-    /** Finds the accounts that have complete transfers whose money may come back. */
+    /** Forgets windows that ended hours ago, and finds the accounts that have complete transfers whose money may come back. */
     async findAccounts(): Promise<void> {
+      await driver.query(sql.forget_windows, [])
       await driver.query(sql.find_return_accounts, [])
     },
     /** Leases accounts at these gateways for which a reading may be due, except those of `except`, for `leaseMs` milliseconds. */
@@ -131,9 +155,13 @@ export function createReturnReadingStore<Tx>(driver: Driver<Tx>, tokens: Readonl
       await driver.query(sql.defer_returns, [accountId, ms])
       await driver.query(sql.forget_returns, [accountId])
     },
-    /** Reads these transfers no more: the service does not know them. */
-    async close(accountId: string, ids: readonly string[]): Promise<void> {
-      await driver.query(sql.close_returns, [ids, accountId])
+    /**
+     * Notes that the service does not know these transfers: a reading an hour or more later asks again, and one that it does not know then
+     * is read no more. Returns how many those are.
+     */
+    async miss({ accountId, beganAt }: ReturnReading, ids: readonly string[]): Promise<number> {
+      const rows = await driver.query(sql.miss_returns, [accountId, beganAt, ids])
+      return rows.filter((row) => readMissed(row).isClosed).length
     },
   }
 }
@@ -157,3 +185,5 @@ const readLoad: (row: Row) => ReturnLoad = rowDecoder('complete transfers', {
 })
 
 const readCount = rowDecoder('complete transfers', { count: Column.integer })
+
+const readMissed = rowDecoder('complete transfers', { isClosed: Column.boolean })

@@ -221,6 +221,39 @@ create index concurrently one_negative on {{schema}}.one (id) where id < 0;
     client.release()
   })
 
+  it('replace functions all at once, so that those which call each other are of one release wherever a migration is interrupted', async () => {
+    const pool = open(await database.another())
+    const client = await pool.connect()
+    const calling = (name: string, called: string): Migration => ({
+      name: `functions/${name}`,
+      sql: `create or replace function {{schema}}.${name}() returns text language sql as $$ select ${called} $$;`,
+      repeatable: true,
+    })
+    const called = (sql: string): Migration => ({ name: 'functions/m', sql, repeatable: true })
+    const earlier = [
+      calling('a', '{{schema}}.m()'),
+      called(`create or replace function {{schema}}.m() returns text language sql as $$ select 'earlier' $$;`),
+      calling('z', '{{schema}}.m()'),
+    ]
+    const later = [
+      calling('a', `{{schema}}.m('later')`),
+      called(`create or replace function {{schema}}.m(p_text text) returns text language sql as $$ select p_text $$;
+drop function if exists {{schema}}.m();`),
+      calling('z', `{{schema}}.m('later')`),
+    ]
+    await applyMigrations(client, { schema: 'app', migrations: earlier })
+    const seen = new Set<string>()
+    const query: typeof client.query = (async (...given: [string]) => {
+      const answer = await client.query(...given)
+      const { rows } = await pool.query('select app.a(), app.z()')
+      seen.add(`${rows[0].a} ${rows[0].z}`)
+      return answer
+    }) as never
+    await applyMigrations({ query } as never, { schema: 'app', migrations: later })
+    expect([...seen]).toEqual(['earlier earlier', 'later later'])
+    client.release()
+  })
+
   it('of a later release let this one start, unless one of them forbids it', async () => {
     const pool = open(await database.another())
     const backend = postgres({ driver: pgDriver(pool) })

@@ -65,8 +65,9 @@ const retryPauseMs = 250
 const defaultPatienceMs = 120_000
 
 /**
- * Applies the missing migrations, each in its own transaction or, where its file asks for it, statement by statement. It holds
- * an advisory lock, so that several processes may call it at once. The connection must not be in a transaction. Returns the
+ * Applies the missing migrations, each in its own transaction or, where its file asks for it, statement by statement. Functions are made and
+ * replaced in one transaction: workers go on with those of the earlier release, and one that calls another of this release finds it. It holds an
+ * advisory lock, so that several processes may call it at once. The connection must not be in a transaction. Returns the
  * names of what ran.
  *
  * It may run while workers and hosts go on: a migration that does not get a lock within half a second releases all its locks
@@ -85,10 +86,10 @@ export async function applyMigrations(session: SqlSession, options: MigrateOptio
     await session.query(bookkeepingSql(schema))
     const applied = (await readApplied(session, schema)) ?? new Map()
     const ran: string[] = []
-    for (const migration of findPending(applied, options)) {
-      options.onStep?.(migration.name)
-      await runBesideOthers(session, migration, options)
-      ran.push(migration.name)
+    for (const step of splitIntoSteps(findPending(applied, options))) {
+      for (const { name } of step) options.onStep?.(name)
+      await runBesideOthers(session, step, options)
+      ran.push(...step.map(({ name }) => name))
     }
     return ran
   })
@@ -120,19 +121,34 @@ function findPending(
   return pending.toSorted((a, b) => rankOf(a) - rankOf(b) || isReplaced(a) - isReplaced(b))
 }
 
-async function runBesideOthers(session: SqlSession, migration: Migration, options: MigrateOptions): Promise<void> {
+/** Migrations that run in one transaction: functions, which call each other, and every other one alone. */
+type Step = readonly [Migration, ...Migration[]]
+
+function splitIntoSteps(pending: readonly Migration[]): readonly Step[] {
+  const steps: Step[] = []
+  for (const migration of pending) {
+    const last = steps.at(-1)
+    if (last !== undefined && rankOf(migration) === 2 && rankOf(last[0]) === 2)
+      steps.splice(-1, 1, [...last, migration])
+    else steps.push([migration])
+  }
+  return steps
+}
+
+async function runBesideOthers(session: SqlSession, step: Step, options: MigrateOptions): Promise<void> {
   const patienceMs = options.patienceMs ?? defaultPatienceMs
+  const [first] = step
   const run = async (lockTimeoutMs: number) => {
-    if (!isConcurrent(migration.sql)) {
-      await session.query(migrationText(migration, options, `set local lock_timeout = ${lockTimeoutMs};`))
+    if (!isConcurrent(first.sql)) {
+      await session.query(inTransaction(step, options, `set local lock_timeout = ${lockTimeoutMs};`))
       return
     }
     // No transaction waits behind these statements, so they may wait without a limit.
     await session.query(`set lock_timeout = ${patienceMs}`)
-    await runConcurrently(session, options.schema, fillTokens(migration.sql, tokensOf(options)))
-    await session.query(migrationText({ ...migration, sql: '' }, options, '', checksum(migration)))
+    await runConcurrently(session, options.schema, fillTokens(first.sql, tokensOf(options)))
+    await session.query(migrationText({ ...first, sql: '' }, options, checksum(first)))
   }
-  await retryWhileLocked(session, `The migration ${migration.name}`, run, patienceMs)
+  await retryWhileLocked(session, `The migration ${first.name}`, run, patienceMs)
 }
 
 /**
@@ -211,7 +227,7 @@ export function migrationScript(options: MigrateOptions): string {
   return [
     bookkeepingSql(options.schema),
     ...options.migrations.map((one) =>
-      migrationText({ ...one, sql: asOneTransaction(one.sql) }, options, '', checksum(one)),
+      migrationText({ ...one, sql: asOneTransaction(one.sql) }, options, checksum(one)),
     ),
   ].join('\n')
 }
@@ -237,18 +253,19 @@ for each row execute function "${schema}".guard_migration();
 
 const tokensOf = (options: MigrateOptions) => ({ ...options.tokens, schema: `"${options.schema}"` })
 
-function migrationText(
-  migration: Migration,
-  options: MigrateOptions,
-  settings = '',
-  sum = checksum(migration),
-): string {
-  return `begin;
-set local outlay.migrating = 'yes';${migration.repeatable ? ' set local check_function_bodies = off;' : ''}${settings}
-${fillTokens(migration.sql, tokensOf(options))}
-insert into "${options.schema}".migration (name, checksum) values ('${migration.name}', '${sum}')
+const migrationText = (migration: Migration, options: MigrateOptions, sum: string): string =>
+  inTransaction([migration], options, '', sum)
+
+function inTransaction(step: Step, options: MigrateOptions, settings: string, sum?: string): string {
+  const texts = step.map(
+    (migration) => `${fillTokens(migration.sql, tokensOf(options))}
+insert into "${options.schema}".migration (name, checksum) values ('${migration.name}', '${sum ?? checksum(migration)}')
   on conflict (name) do update set checksum = excluded.checksum, applied_at = now();
-commit;
+`,
+  )
+  return `begin;
+set local outlay.migrating = 'yes';${step[0].repeatable ? ' set local check_function_bodies = off;' : ''}${settings}
+${texts.join('')}commit;
 `
 }
 

@@ -45,6 +45,12 @@ describe('the commands that stop and allow sending', async () => {
     expect((await run('start-sending', '--account', 'acme')).stdout).toMatch(
       /The stop of the gateway default since \S+ still holds: "outlay start-sending --gateway default" ends it\./,
     )
+    await host.pool.query(`insert into outlay.attended_gateway (name) values ('default'), ('bank')`)
+    const again = (await run('stop', '--gateway', 'default')).stdout
+    expect(again).toContain('Other gateways go on sending: bank. "outlay stop --all" stops them, too.')
+    const last = (await run('stop', '--gateway', 'bank', '--json')).stdout
+    expect(JSON.parse(last)).toMatchObject({ stopped: true, sending: [] })
+    await host.pool.query('truncate outlay.attended_gateway')
     const other = (await run('stop', '--gateway', 'other')).stderr
     expect(other).toContain('No worker has had a gateway "other"; there is "default". Nothing was changed.')
     expect((await run('stop')).stderr).toContain('--all')

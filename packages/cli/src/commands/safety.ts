@@ -17,12 +17,30 @@ export async function stopSending(session: Session, target: StopTarget, note: Op
       ? `Stopped: ${printable(nameOf(target))}. No request begins a second from now; requests under way are finished. It lasts until "${own}".`
       : `Stopped already: ${printable(nameOf(target))}; nothing changed.`,
   )
-  const { known, doubt, place, ...others } = await readCircumstances(session, accountId)
+  const [{ known, doubt, place, ...others }, sending] = await Promise.all([
+    readCircumstances(session, accountId),
+    target.scope === 'gateway' ? unlessUnreadable(readSendingGateways(session)) : undefined,
+  ])
   const holds = others.holds?.filter(({ command }) => command !== own)
-  session.write({ ...target, stopped: true, changed, known, holds, place }, () => {
-    return formatHolds(holds) + doubt + formatPlace(place, true)
+  session.write({ ...target, stopped: true, changed, known, holds, place, ...(sending && { sending }) }, () => {
+    return (
+      (sending === undefined ? '' : describeOthers(sending)) + formatHolds(holds) + doubt + formatPlace(place, true)
+    )
   })
 }
+
+/** Gateways that workers have or had and that nothing stops. */
+async function readSendingGateways({ engine, inspection }: Session): Promise<readonly string[]> {
+  const [{ unfamiliar, fence, stops }, known] = await Promise.all([engine.sending(), inspection.gateways()])
+  if (unfamiliar !== null || fence !== null || stops.some(({ scope }) => scope === 'all')) return []
+  const stopped = new Set(stops.flatMap(({ scope, name }) => (scope === 'gateway' ? [name] : [])))
+  return [...new Set([defaultGateway, ...known])].filter((name) => !stopped.has(name))
+}
+
+const describeOthers = (names: readonly string[]): string =>
+  names.length === 0
+    ? 'No gateway sends now.\n'
+    : `Other gateways go on sending: ${names.map(printable).join(', ')}. "outlay stop --all" stops them, too.\n`
 
 /** Ends a stop, and prints what else keeps its transfers from being sent. */
 export async function startSending(session: Session, target: StopTarget): Promise<void> {

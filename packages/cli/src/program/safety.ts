@@ -23,7 +23,7 @@ export const withNote = (command: Command): Command =>
 const withTarget = (command: Command): Command =>
   command
     .option('--all', 'everything')
-    .option('--gateway <name>', 'one gateway by its name; the only one of an engine is "default"')
+    .option('--gateway <name>', 'one gateway by its name, and no other; the only one of an engine is "default"')
     .option('--account <id>', 'one account')
 
 function readTarget({ all, gateway, account }: TargetOptions): StopTarget {

@@ -225,7 +225,7 @@ export interface Unsubscribed {
  */
 export interface Stops<Tx> {
   /**
-   * Stops everything, a gateway (the only one of an engine is `default`) or an account. False when the target is already stopped.
+   * Stops everything, one gateway (the only one of an engine is `default`; others go on sending) or an account. False when the target is already stopped.
    * @throws OutlayError `invalid_request`, `invalid_id` with the field, before any SQL
    */
   add(tx: Tx, stop: StopTarget & OperatorNote): Promise<boolean>
