@@ -44,10 +44,10 @@ export interface PreparedAccount {
 export async function prepareAccount(
   executor: Executor,
   context: ServiceContext,
-  { environment }: { readonly environment: Environment },
+  { clientId, environment }: { readonly clientId?: string; readonly environment: Environment },
 ): Promise<PreparedAccount> {
   const id = Id.generate(context.clock, context.random)
-  return { id, wallets: await provisionWallets(executor, context, { id, environment }) }
+  return { id, wallets: await provisionWallets(executor, context, { id, environment }, clientId) }
 }
 
 /**

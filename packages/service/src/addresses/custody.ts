@@ -13,7 +13,10 @@ export interface WalletOrder {
   /** ULID of the account; the custodian's idempotency key. */
   readonly accountId: string
   readonly environment: Environment
-  /** ULID of a further wallet, for which a client has asked; part of the key then. Absent for the wallets that every account has. */
+  /**
+   * Names a further wallet, for which a client has asked, in the form of a ULID; part of the key then. A repeat of the client's request has the same.
+   * It is not the id of the address. Absent for the wallets that every account has.
+   */
   readonly walletId?: string | undefined
   readonly wallets: readonly WalletPlan[]
 }

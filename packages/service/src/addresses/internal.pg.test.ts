@@ -1,8 +1,11 @@
-import { expect, it } from 'vitest'
+import type { AccountStatus } from '@outlay/core'
+import { expect, it, onTestFinished } from 'vitest'
 import { serviceDatabase } from '../../test/database.ts'
 import { testContext, testService } from '../../test/service.ts'
-import type { ServiceContext } from '../context.ts'
+import { setAccountStatus } from '../accounts/accounts.ts'
+import { inTransaction, type ServiceContext } from '../context.ts'
 import { createSimulatedCustody } from '../rails/simulated/custody.ts'
+import type { WalletCustody, WalletOrder } from './custody.ts'
 import { mostAdditionalWallets } from './internal.ts'
 import type { AddressResource } from './view.ts'
 
@@ -12,18 +15,32 @@ interface AddressPage {
 }
 
 const { pool } = await serviceDatabase()
-const custody = createSimulatedCustody()
+const simulated = createSimulatedCustody()
+const orders: WalletOrder[] = []
+const custody = {
+  ...simulated,
+  provision: (...[order, options]: Parameters<WalletCustody['provision']>) => {
+    orders.push(order)
+    return simulated.provision(order, options)
+  },
+}
 
 const open = async (parts: Partial<ServiceContext> = {}) => {
-  const service = testService(testContext({ pool, ...parts }))
+  const context = testContext({ pool, custody, ...parts })
+  const service = testService(context)
   const { token } = await service.signIn()
   const accountId = await service.createAccount(token)
   const path = `/accounts/${accountId}/addresses`
-  const create = (body: unknown = { name: 'Payroll', transfer_types: ['sepolia'] }) =>
+  const setStatus = (status: AccountStatus) =>
+    inTransaction(context, (tx) => setAccountStatus(tx, context, accountId, status))
+  const create = (
+    body: unknown = { name: 'Payroll', transfer_types: ['sepolia'] },
+    key: string = crypto.randomUUID(),
+  ) =>
     service.call<AddressResource & { code?: string }>(`${path}/internal`, {
       method: 'POST',
       token,
-      key: crypto.randomUUID(),
+      key,
       body,
     })
   /** All of them: the clock stands still, so the order of their ids is not that of their creation, and a page is any of them. */
@@ -36,7 +53,7 @@ const open = async (parts: Partial<ServiceContext> = {}) => {
       after = `&page[after]=${encodeURIComponent(json.pagination.next)}`
     }
   }
-  return { create, list }
+  return { create, list, setStatus }
 }
 
 it('creates wallets beside those of the account, each at an address of its own, up to a limit', async () => {
@@ -47,8 +64,44 @@ it('creates wallets beside those of the account, each at an address of its own, 
   expect(new Set(made.map(({ address }) => address)).size).toBe(mostAdditionalWallets)
   expect(made[0]).toMatchObject({ type: 'internal', status: 'active', is_primary: false, ownership: 'custodial' })
   expect((await list()).filter((one) => one.is_primary)).toHaveLength(before)
+  const { length } = orders
   const refused = await create()
   expect([refused.status, refused.json.code]).toEqual([409, 'conflict'])
+  expect(orders).toHaveLength(length)
+})
+
+it('orders the same wallet again for a repeat of its request, and another one for another request', async () => {
+  const { create, list } = await open()
+  const [count, key] = [(await list()).length, crypto.randomUUID()]
+  const body = { name: 'Payroll', transfer_types: ['sepolia'] }
+  const { provision } = custody
+  custody.provision = async (...given) => {
+    await provision(...given)
+    throw new Error('The answer is lost.')
+  }
+  onTestFinished(() => {
+    custody.provision = provision
+  })
+  expect((await create(body, key)).status).toBe(503)
+  custody.provision = provision
+  const made = await create(body, key)
+  expect([made.status, (await create()).status, (await list()).length]).toEqual([201, 201, count + 2])
+  const [first, second, third] = orders.slice(-3)
+  expect(first?.walletId).toMatch(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
+  expect(second).toEqual(first)
+  expect(third?.walletId).not.toBe(first?.walletId)
+  const [address] = await provision(first as WalletOrder, { signal: new AbortController().signal })
+  expect(made.json.address).toBe(address)
+})
+
+it('asks the custodian for no wallet of an account that is rejected', async () => {
+  const { create, setStatus } = await open()
+  await setStatus('rejected')
+  const { length } = orders
+  const refused = await create()
+  expect([refused.status, refused.json.code, orders.length]).toEqual([422, 'account_not_ready', length])
+  await setStatus('complete')
+  expect((await create()).status).toBe(201)
 })
 
 it.each([

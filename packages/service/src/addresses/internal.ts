@@ -1,9 +1,12 @@
-import { Address, Id, type Issue, OutlayError } from '@outlay/core'
+import { type AccountStatus, Address, Id, type Issue, OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
+import type { KeyedRequest } from '../idempotency/keys.ts'
 import type { Environment } from '../schema/caller.ts'
 import { mostTransferTypes } from '../schema/primitive.ts'
+import { digestOf } from '../secrets.ts'
 import { type AddressRow, addressColumns, readAddress } from './addresses.ts'
 import { checkEnvironment } from './external.ts'
 import { normalOf, type ProvisionedWallet, provisionPlans } from './wallets.ts'
@@ -30,15 +33,18 @@ interface WalletOwner {
 }
 
 /**
- * Reads the body that asks for a further wallet of an account, and asks the custodian for it, outside any transaction.
+ * Reads the body that asks for a further wallet of an account, and asks the custodian for it, outside any transaction. A repeat of the request
+ * orders the same wallet, so one whose answer was lost leaves none behind.
  * @throws OutlayError `invalid_request`, what `Address.checkTransferTypes` throws, `mixed_environments`, `transfer_type_not_supported` for a
- *   bank rail, `unsupported_flow` without a custodian, and `service_unavailable` when the custodian does not provide it now.
+ *   bank rail, `unsupported_flow` without a custodian, `conflict` when the account has {@link mostAdditionalWallets},
+ *   `account_not_ready` when it is rejected, and `service_unavailable` when the custodian does not provide it now.
  */
 export async function prepareInternalAddress(
   executor: Executor,
   context: ServiceContext,
   { accountId, environment }: WalletOwner,
   body: unknown,
+  request: KeyedRequest,
 ): Promise<PreparedWallet> {
   const { name, transfer_types: given } = parse(body)
   const transferTypes = Address.checkTransferTypes(given, context.catalog, 'transfer_types')
@@ -50,14 +56,35 @@ export async function prepareInternalAddress(
   }
   if (context.custody === undefined)
     throw new OutlayError('unsupported_flow', 'Nobody here provides wallets.', { field: '' })
-  const id = Id.generate(context.clock, context.random)
-  const order = { accountId, environment, walletId: id, wallets: [{ family, transferTypes }] }
-  const [wallet] = (await provisionPlans(executor, context, order)) ?? []
-  if (wallet !== undefined) return { ...wallet, id, name }
+  await checkRoom(executor, context, accountId)
+  const order = { accountId, environment, walletId: walletIdOf(request), wallets: [{ family, transferTypes }] }
+  const [wallet] = (await provisionPlans(executor, context, order, request.clientId)) ?? []
+  if (wallet !== undefined) return { ...wallet, id: Id.generate(context.clock, context.random), name }
   throw new OutlayError(
     'service_unavailable',
     'No wallet can be provided now; send the request again with the same key.',
   )
+}
+
+/** Asks nobody for a wallet that would not be written. The write checks again. */
+async function checkRoom(executor: Executor, context: ServiceContext, accountId: string): Promise<void> {
+  const [found] = await run(executor, context, selectRoom, [accountId, mostAdditionalWallets])
+  if (found === undefined) throw new OutlayError('not_found', 'The account does not exist.')
+  if (found.status === 'rejected') {
+    throw new OutlayError('account_not_ready', 'The account is rejected; wallets require another decision.')
+  }
+  if (!found.hasRoom) throw tooManyWallets()
+}
+
+function tooManyWallets(): OutlayError {
+  return new OutlayError('conflict', `The account has ${mostAdditionalWallets} further wallets, which is the limit.`)
+}
+
+/** The custodian's key for the wallet of a request, in the form of a ULID. */
+function walletIdOf({ clientId, idempotencyKey, fingerprint }: KeyedRequest): string {
+  const octets = digestOf(`${clientId} ${idempotencyKey} ${fingerprint}`)
+  const time = new Date(octets.readUIntBE(0, 6))
+  return Id.generate({ now: () => time }, { bytes: (length) => octets.subarray(6, 6 + length) })
 }
 
 /**
@@ -87,7 +114,7 @@ export async function createInternalAddress(
     mostAdditionalWallets,
   ])
   if (written !== undefined) return written
-  throw new OutlayError('conflict', `The account has ${mostAdditionalWallets} further wallets, which is the limit.`)
+  throw tooManyWallets()
 }
 
 function parse(body: unknown): z.infer<typeof newInternalSchema> {
@@ -105,6 +132,16 @@ function parse(body: unknown): z.infer<typeof newInternalSchema> {
 const lockAccount = statement(
   'account_lock_for_wallets',
   'select from {{schema}}.account where id = $1 for no key update',
+)
+
+const selectRoom = statement(
+  'account_select_room_for_wallets',
+  `select o.status, (
+            select count(*) from {{schema}}.address a where a.account_id = o.id and a.type = 'internal' and a.additional
+          ) < $2 as has_room
+     from {{schema}}.account o
+    where o.id = $1`,
+  rowDecoder('account', { status: Column.word<AccountStatus>(), hasRoom: Column.boolean }),
 )
 
 const insertWallet = statement(

@@ -29,11 +29,16 @@ export const addressesRoutes: RouteModule = (app, context) => {
   )
 
   app.post('/accounts/:account_id/addresses/internal', (c) =>
-    createIdempotently(c, context, { scope: 'addresses:write' }, async ({ body, caller, accountId, reads }) => {
-      const owner = { accountId, environment: caller.environment }
-      const wallet = await prepareInternalAddress(reads, context, owner, body)
-      return async (tx) => addressView(await createInternalAddress(tx, context, owner, wallet))
-    }),
+    createIdempotently(
+      c,
+      context,
+      { scope: 'addresses:write' },
+      async ({ body, caller, accountId, request, reads }) => {
+        const owner = { accountId, environment: caller.environment }
+        const wallet = await prepareInternalAddress(reads, context, owner, body, request)
+        return async (tx) => addressView(await createInternalAddress(tx, context, owner, wallet))
+      },
+    ),
   )
 
   // Without a filter, the account's list contains its custodial wallets, as the specification requires. The public contract has all of them.

@@ -1,6 +1,7 @@
 import { Address, type BuiltInChainFamily, type Catalog, type ChainFamily, Id } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
+import { bulkheadOf } from '../rails/bulkhead.ts'
 import type { Environment } from '../schema/caller.ts'
 import { callWithin } from '../time-limit.ts'
 import type { WalletOrder, WalletPlan } from './custody.ts'
@@ -36,18 +37,23 @@ export async function provisionWallets(
   executor: Executor,
   context: ProvisioningContext,
   { id: accountId, environment }: { readonly id: string; readonly environment: Environment },
+  clientId?: string,
 ): Promise<readonly ProvisionedWallet[] | undefined> {
   const wallets = planWallets(context.catalog, environment)
-  return await provisionPlans(executor, context, { accountId, environment, wallets })
+  return await provisionPlans(executor, context, { accountId, environment, wallets }, clientId)
 }
 
 type ProvisioningContext = Pick<ServiceContext, 'custody' | 'catalog' | 'logger' | 'railTimeoutMs' | 'schema'>
 
-/** Asks the custodian for the wallets of an order, as {@link provisionWallets} does. */
+/**
+ * Asks the custodian for the wallets of an order, as {@link provisionWallets} does. A client that asks has a share of the places for such
+ * calls. The worker of accounts, which has no client here, limits its calls itself.
+ */
 export async function provisionPlans(
   executor: Executor,
   context: ProvisioningContext,
   order: WalletOrder,
+  clientId?: string,
 ): Promise<readonly ProvisionedWallet[] | undefined> {
   const { custody, catalog, logger, railTimeoutMs = 10_000 } = context
   if (custody === undefined) return undefined
@@ -57,7 +63,11 @@ export async function provisionPlans(
   }
   let provisioned: readonly ProvisionedWallet[]
   try {
-    const addresses = await callWithin(railTimeoutMs, (options) => custody.provision(order, options))
+    const addresses = await callWithin(railTimeoutMs, (options) => {
+      const provision = () => custody.provision(order, options)
+      if (clientId === undefined) return provision()
+      return bulkheadOf(custody).enter({ rail: 'wallets', party: clientId }, options.signal, provision)
+    })
     provisioned = wallets.map((plan, at) => {
       const address = Address.parse(plan.family, addresses[at] ?? '', 'address', catalog)
       return { ...plan, address }

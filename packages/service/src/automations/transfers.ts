@@ -37,7 +37,7 @@ export async function prepareDepositTransfer(
     ...newInstruction({ id: transferId, accountId, flow: 'onramp', request, parties }),
     deposit: { reference: deposit.reference },
   }
-  await validateWithRail(context, instruction)
+  await validateWithRail(context, instruction, accountId)
   const source = ledgerLeg(request.source, undefined)
   const destination = ledgerLeg(request.destination, parties.destination)
   const { post } = planTransfer({ flow: 'onramp', amount: request.amount.value, source, destination })

@@ -36,8 +36,9 @@ export async function openLinkFlow(
   context: ServiceContext,
   { provider }: BankLinking,
   flow: Omit<LinkFlow, 'accessToken'>,
+  clientId: string,
 ): Promise<OpenedFlow> {
-  return await askProvider(context, (options) => provider.openFlow(flow, options))
+  return await askProvider(context, provider, clientId, (options) => provider.openFlow(flow, options))
 }
 
 /**
@@ -48,9 +49,9 @@ export async function openUpdateFlow(
   executor: Executor,
   context: ServiceContext,
   { provider }: BankLinking,
-  institution: { readonly accountId: string; readonly id: string },
+  institution: { readonly clientId: string; readonly accountId: string; readonly id: string },
 ): Promise<OpenedFlow> {
-  const { accountId, id } = institution
+  const { clientId, accountId, id } = institution
   const item = await findItemOfAddress(executor, context, accountId, id)
   if (item === undefined)
     throw new OutlayError(
@@ -58,7 +59,7 @@ export async function openUpdateFlow(
       'The financial institution was entered by hand; only one that was linked has a login.',
     )
   const flow = { ownerId: accountId, person: {}, accessToken: item.accessToken }
-  return await askProvider(context, (options) => provider.openFlow(flow, options))
+  return await askProvider(context, provider, clientId, (options) => provider.openFlow(flow, options))
 }
 
 /**

@@ -15,7 +15,9 @@ export interface Exchange {
 
 /** Longer than the time limit of a call to the provider. */
 const leaseMs = 30_000
-const pauseMs = 50
+
+/** First pause of a request that waits for another one's exchange, and the longest, which it reaches by doubling, in milliseconds. */
+const [firstPauseMs, longestPauseMs] = [50, 1_000]
 
 /**
  * Exchanges a public token of an account at the provider and reads its bank accounts; `undefined` when it is already registered.
@@ -28,14 +30,18 @@ export async function exchangePublicToken(
   executor: Executor,
   context: ServiceContext,
   { provider }: BankLinking,
-  token: { readonly accountId: string; readonly publicToken: string },
+  token: { readonly clientId: string; readonly accountId: string; readonly publicToken: string },
 ): Promise<Exchange | undefined> {
-  const { accountId, publicToken } = token
+  const { clientId, accountId, publicToken } = token
   const key = [accountId, digestOfToken(context, publicToken)] as const
-  const row = (await lease(executor, context, key)) ?? (await exchange(executor, context, provider, key, publicToken))
+  const exchangeToken = () =>
+    askProvider(context, provider, clientId, (options) =>
+      provider.exchange({ ownerId: accountId, publicToken }, options),
+    )
+  const row = (await lease(executor, context, key)) ?? (await exchange(executor, context, key, exchangeToken))
   if (row.addressIds !== null || row.itemId === null || row.accessToken === null) return undefined
   const item = { itemId: row.itemId, accessToken: context.secrets.open(row.accessToken, placeOf(key)) }
-  const accounts = await askProvider(context, (options) => provider.listBankAccounts(item, options))
+  const accounts = await askProvider(context, provider, clientId, (options) => provider.listBankAccounts(item, options))
   return { item, accounts }
 }
 
@@ -85,8 +91,7 @@ interface ExchangeRow {
 
 /** Undefined when this caller has to make the exchange, else the result of another caller's exchange. */
 async function lease(executor: Executor, context: ServiceContext, key: Key): Promise<ExchangeRow | undefined> {
-  const tries = Math.ceil((context.idempotencyWaitMs ?? 10_000) / pauseMs)
-  for (let tried = 0; tried <= tries; tried += 1) {
+  for (const pauseMs of pausesOf(context.idempotencyWaitMs ?? 10_000)) {
     const now = context.clock.now()
     const values = [...key, now, new Date(now.getTime() + leaseMs)]
     if ((await run(executor, context, leaseExchange, values)).length > 0) return undefined
@@ -98,17 +103,29 @@ async function lease(executor: Executor, context: ServiceContext, key: Key): Pro
   throw new OutlayError('conflict', message, { field: 'public_token', retryAfterMs: 1_000 })
 }
 
+/**
+ * The pauses of a request that waits, in milliseconds: few, since each costs two statements and many may wait. The last one is as long as
+ * what is left.
+ */
+export function pausesOf(waitMs: number): readonly number[] {
+  const pauses: number[] = []
+  let waited = 0
+  for (let pauseMs = firstPauseMs; waited < waitMs; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    pauses.push(Math.min(pauseMs, waitMs - waited))
+    waited += pauseMs
+  }
+  return [...pauses, 0]
+}
+
 async function exchange(
   executor: Executor,
   context: ServiceContext,
-  provider: BankLinking['provider'],
   key: Key,
-  publicToken: string,
+  askForItem: () => Promise<LinkedItem | undefined>,
 ): Promise<ExchangeRow> {
   let row: ExchangeRow | undefined
   try {
-    const token = { ownerId: key[0], publicToken }
-    const item = await askProvider(context, (options) => provider.exchange(token, options))
+    const item = await askForItem()
     if (item === undefined) throw publicTokenRefused()
     const sealed = context.secrets.seal(item.accessToken, placeOf(key))
     ;[row] = await run(executor, context, updateExchanged, [...key, item.itemId, sealed])

@@ -54,7 +54,7 @@ async function updateLinkToken(
   const client = asClient(context, clientId)
   if ((await findFinancialInstitution(client, context, accountId, id)) === undefined)
     throw notFound('financial institution')
-  const flow = await openUpdateFlow(client, context, linking, { accountId, id })
+  const flow = await openUpdateFlow(client, context, linking, { clientId, accountId, id })
   return c.json(linkTokenView(c, context, { linking, accountId, flow }))
 }
 
@@ -72,10 +72,10 @@ function linkTokenView(
 }
 
 async function linkToken(c: ServiceRequest, context: ServiceContext, linking: BankLinking): Promise<Response> {
-  const { accountId } = await requireAccount(c, context, 'financial-institutions:write')
+  const { accountId, clientId } = await requireAccount(c, context, 'financial-institutions:write')
   const body = await readOptionalJson(c)
   const person = parseLinkTokenRequest(body, { spelling: 'snake' })
-  const flow = await openLinkFlow(context, linking, { ownerId: accountId, person, ...readDevice(body) })
+  const flow = await openLinkFlow(context, linking, { ownerId: accountId, person, ...readDevice(body) }, clientId)
   return c.json(linkTokenView(c, context, { linking, accountId, flow }))
 }
 
@@ -105,7 +105,7 @@ async function register(
   const answer = await answerOnce(c, context, caller, { status }, async (body) => {
     const request = parse(context, body)
     const { publicToken } = request
-    const token = { accountId, publicToken }
+    const token = { clientId, accountId, publicToken }
     const exchange = await exchangePublicToken(asClient(context, clientId), context, linking, token)
     return (tx) => registerAccounts(tx, context, { accountId, environment }, request, exchange)
   })

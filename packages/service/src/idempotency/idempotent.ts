@@ -9,6 +9,7 @@ import type { ServiceRequest } from '../http/request.ts'
 import type { Caller, Scope } from '../schema/caller.ts'
 import { type Decision, decide, decideByReplay, keyInFlight, type Prepared } from './decision.ts'
 import { inFlightKey, readKeyed } from './keyed-request.ts'
+import type { KeyedRequest } from './keys.ts'
 
 /** Input of a create. */
 export interface CreateInput {
@@ -17,6 +18,8 @@ export interface CreateInput {
   readonly caller: Caller
   /** The account in the path. */
   readonly accountId: string
+  /** Each repeat of the request has the same. */
+  readonly request: KeyedRequest
   /** Runs single statements as the client. */
   readonly reads: Executor
 }
@@ -54,7 +57,9 @@ export async function createIdempotently(
 ): Promise<Response> {
   const { caller, accountId } = await findAccount(c, context, options.scope)
   if (accountId === undefined) return await replayOr(c, context, caller, options, notFound('account'))
-  return await answerOnce(c, context, caller, options, (body, reads) => prepare({ body, caller, accountId, reads }))
+  return await answerOnce(c, context, caller, options, (body, reads, request) =>
+    prepare({ body, caller, accountId, request, reads }),
+  )
 }
 
 /** The stored answer of the key, if any. It applies even if the account has changed since. */
@@ -80,7 +85,7 @@ export async function answerOnce(
   context: ServiceContext,
   caller: Caller,
   options: Omit<CreateOptions, 'scope'>,
-  prepare: (body: unknown, reads: Executor) => Prepared | Promise<Prepared>,
+  prepare: (body: unknown, reads: Executor, request: KeyedRequest) => Prepared | Promise<Prepared>,
 ): Promise<Response> {
   const { body, request } = await readKeyed(c, context, caller, options)
   const { status = 201, sealed = false, readsKeyLate = false } = options
@@ -96,7 +101,7 @@ export async function answerOnce(
     async prepare(reads: Executor): Promise<Prepared> {
       const prepared = await inSpellingOf(body, () => {
         checkBody(c, body)
-        return prepare(body, reads)
+        return prepare(body, reads, request)
       })
       return typeof prepared === 'function' ? (tx) => inSpellingOf(body, () => prepared(tx)) : prepared
     },

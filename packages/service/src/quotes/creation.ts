@@ -13,14 +13,15 @@ import { insertQuote, type QuoteRow, quoteView } from './quotes.ts'
 export async function createQuote(
   context: ServiceContext,
   quotes: Quotes,
-  { body, accountId }: CreateInput,
+  { body, caller, accountId }: CreateInput,
 ): Promise<PlannedWrite> {
   const { amount, ...ends } = parseQuoteRequest(body, context.catalog)
   const source = typeOf(context.catalog, ends.source.valueType)
   const destination = typeOf(context.catalog, ends.destination.valueType)
   const fixedSide = amount.currency === source.name ? 'source' : 'destination'
   const id = Id.generate(context.clock, context.random)
-  const answer = await askForQuote(context, quotes, { quoteId: id, accountId, amount, fixedSide, source, destination })
+  const order = { quoteId: id, accountId, amount, fixedSide, source, destination } as const
+  const answer = await askForQuote(context, quotes, order, caller.clientId)
   const now = quotes.now()
   const row: QuoteRow = {
     id,

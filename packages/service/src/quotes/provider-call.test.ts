@@ -29,10 +29,16 @@ const honest = {
 const usdc = (value: unknown) => ({ sourceAmount: { value, currency: 'USDC' } })
 const mxn = (value: unknown) => ({ destinationAmount: { value, currency: 'MXN' } })
 
-const ask = async (provider: QuoteProvider, quoteTimeoutMs?: number, accountId = order.accountId) => {
+const ask = async (
+  provider: QuoteProvider,
+  quoteTimeoutMs?: number,
+  accountId = order.accountId,
+  clientId = `client of ${accountId}`,
+) => {
   const logger = recordingLogger()
   try {
-    const answer = await askForQuote({ logger, quoteTimeoutMs }, { provider, now: () => now }, { ...order, accountId })
+    const quotes = { provider, now: () => now }
+    const answer = await askForQuote({ logger, quoteTimeoutMs }, quotes, { ...order, accountId }, clientId)
     return { answer, logger }
   } catch (error) {
     return { error, logger }
@@ -141,6 +147,24 @@ describe('a desk', () => {
     end.resolve(honest)
     const rest = await Promise.all(asked)
     expect(rest.filter(({ answer }) => answer !== undefined)).toHaveLength(160)
+  })
+
+  it('that hangs for all accounts of one client answers the others', async () => {
+    const end = Promise.withResolvers<QuoteAnswer>()
+    let calls = 0
+    const provider: QuoteProvider = {
+      quote: ({ accountId }) => {
+        calls += 1
+        return accountId.startsWith('slow') ? end.promise : Promise.resolve(honest)
+      },
+    }
+    const slow = Array.from({ length: 81 }, (_, index) => ask(provider, undefined, `slow-${index}`, 'client'))
+    expect((await slow[80])?.error).toMatchObject({ code: 'service_unavailable' })
+    expect(calls).toBe(16)
+    expect((await ask(provider)).answer).toBeDefined()
+    end.resolve(honest)
+    const answers = await Promise.all(slow)
+    expect(answers.filter(({ answer }) => answer !== undefined)).toHaveLength(80)
   })
 
   it('that hangs for one account answers the others', async () => {

@@ -1,26 +1,18 @@
 import { OutlayError } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
-import { type Bulkhead, createBulkhead } from '../rails/bulkhead.ts'
+import { type Bulkhead, bulkheadOf, createBulkhead } from '../rails/bulkhead.ts'
 import { callWithin } from '../time-limit.ts'
 import { type AgreedAnswer, checkAnswer, UnusableAnswer } from './answer.ts'
 import type { QuoteOrder, QuoteProvider, Quotes } from './port.ts'
 
-/** Calls for one pair of value types at once in one process, and how many requests wait for one of them to end. */
-const limits = { mostCalls: 32, mostWaiting: 128 }
-
-/** The same for one account, which cannot take all places of a pair from the others. */
+/** Calls for one account at once in one process, and how many requests wait for one of them to end. */
 const accountLimits = { mostCalls: 8, mostWaiting: 32 }
 
-interface Bulkheads {
-  readonly pairs: Bulkhead
-  readonly accounts: Bulkhead
-}
-
-const bulkheads = new WeakMap<QuoteProvider, Bulkheads>()
+const accountBulkheads = new WeakMap<QuoteProvider, Bulkhead>()
 
 /**
  * Asks the desk for a quote and checks its answer. Call it outside a transaction: a desk that hangs must not hold a connection. The time limit
- * includes the wait for a place, of which each pair of value types and each account has its own. The desk's errors may quote anything, so only their names
+ * includes the wait for a place, of which each pair of value types, and each client and each account of it, has its own. The desk's errors may quote anything, so only their names
  * are logged.
  *
  * @throws OutlayError `quote_refused`; `service_unavailable` for any error, for an answer that cannot be used, at the time limit, and at once
@@ -30,6 +22,7 @@ export async function askForQuote(
   context: Pick<ServiceContext, 'logger' | 'quoteTimeoutMs'>,
   { provider, now }: Quotes,
   order: QuoteOrder,
+  clientId: string,
 ): Promise<AgreedAnswer> {
   const pair = `${order.source.name}/${order.destination.name}`
   const fail = (error: unknown): never => {
@@ -41,10 +34,10 @@ export async function askForQuote(
     const message = 'No rate can be got now, and nothing was created; send the request again with the same key.'
     throw new OutlayError('service_unavailable', message, { retryAfterMs: 5_000 })
   }
-  const { pairs, accounts } = bulkheadsOf(provider)
+  const place = { rail: pair, party: clientId }
   const ask = ({ signal }: { readonly signal: AbortSignal }) =>
-    accounts.enter(order.accountId, signal, () =>
-      pairs.enter(pair, signal, async () => await provider.quote(order, { signal })),
+    accountBulkheadOf(provider).enter(order.accountId, signal, () =>
+      bulkheadOf(provider).enter(place, signal, async () => await provider.quote(order, { signal })),
     )
   const answered = await callWithin(context.quoteTimeoutMs ?? 10_000, ask).catch(fail)
   try {
@@ -55,8 +48,8 @@ export async function askForQuote(
   }
 }
 
-function bulkheadsOf(provider: QuoteProvider): Bulkheads {
-  const known = bulkheads.get(provider) ?? { pairs: createBulkhead(limits), accounts: createBulkhead(accountLimits) }
-  bulkheads.set(provider, known)
+function accountBulkheadOf(provider: QuoteProvider): Bulkhead {
+  const known = accountBulkheads.get(provider) ?? createBulkhead(accountLimits)
+  accountBulkheads.set(provider, known)
   return known
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createBulkhead } from './bulkhead.ts'
+import { bulkheadOf, createBulkhead } from './bulkhead.ts'
 
 const limits = { mostCalls: 2, mostWaiting: 2 }
 const gate = () => Promise.withResolvers<string>()
@@ -45,4 +45,23 @@ it('a call whose time is over leaves its place, waiting or not', async () => {
   late.abort(new Error('late'))
   expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected'])
   expect(await bulkhead.enter('wire', signal, async () => 'free')).toBe('free')
+})
+
+it('a party that waits for everything leaves half of the places of a port to the others', async () => {
+  const port = {}
+  const hanging = gate()
+  const calls = { busy: 0, other: 0 }
+  const enter = (party: 'busy' | 'other', rail = 'wire') =>
+    bulkheadOf(port).enter({ rail, party }, signal, () => {
+      calls[party] += 1
+      return hanging.promise
+    })
+  const busy = Array.from({ length: 80 }, () => enter('busy'))
+  await expect(enter('busy')).rejects.toThrow('wire of busy')
+  const other = Array.from({ length: 17 }, () => enter('other'))
+  expect(calls).toEqual({ busy: 16, other: 16 })
+  const elsewhere = enter('busy', 'ach_debit')
+  expect(calls.busy).toBe(17)
+  hanging.resolve('through')
+  expect(new Set(await Promise.all([...busy, ...other, elsewhere]))).toEqual(new Set(['through']))
 })

@@ -45,6 +45,42 @@ export function createBulkhead({ mostCalls, mostWaiting }: BulkheadLimits): Bulk
   }
 }
 
+/** What a call needs a place for: the rail or the like, and who asks. */
+export interface CallPlace {
+  readonly rail: string
+  /** The client, or the account of a call for which no client asks. */
+  readonly party: string
+}
+
+/** A {@link Bulkhead} in which nobody takes all places of a rail from the others. */
+export interface FairBulkhead {
+  /** As {@link Bulkhead.enter}. A call first waits for a place of its party, of which each has {@link partyLimits} for each rail. */
+  enter<T>(place: CallPlace, signal: AbortSignal, work: () => Promise<T>): Promise<T>
+}
+
+/** Calls of one rail at once in one process, and how many requests wait for one of them to end. */
+const railLimits: BulkheadLimits = { mostCalls: 32, mostWaiting: 128 }
+
+/** The same for one party: half, so that a deployer's only client is fast, and several clients leave each other room. */
+const partyLimits: BulkheadLimits = { mostCalls: 16, mostWaiting: 64 }
+
+const fairBulkheads = new WeakMap<object, FairBulkhead>()
+
+/** The bulkhead of one port in this process, such as the rails or the custodian. */
+export function bulkheadOf(port: object): FairBulkhead {
+  const known = fairBulkheads.get(port) ?? createFairBulkhead()
+  fairBulkheads.set(port, known)
+  return known
+}
+
+function createFairBulkhead(): FairBulkhead {
+  const [rails, parties] = [createBulkhead(railLimits), createBulkhead(partyLimits)]
+  return {
+    enter: ({ rail, party }, signal, work) =>
+      parties.enter(`${rail} of ${party}`, signal, () => rails.enter(rail, signal, work)),
+  }
+}
+
 /** Waits for a place that another call hands over. */
 function queueFor(places: Places, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

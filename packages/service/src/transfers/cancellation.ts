@@ -44,9 +44,9 @@ export async function cancelTransfer(
     source: { transferType: found.source_transfer_type },
     destination: { transferType: found.destination_transfer_type },
   }
-  const { outcome } = await askRail(context, railOf(found.flow, ends), (options) =>
-    context.rails.cancel(transferId, options),
-  )
+  // Places of its own: creates that hang would keep transfers from being canceled.
+  const place = { rail: `cancel ${railOf(found.flow, ends)}`, party: clientId ?? accountId }
+  const { outcome } = await askRail(context, place, (options) => context.rails.cancel(transferId, options))
   if (outcome !== 'canceled') throw notCancelable('its rail does not cancel it any more')
   const sent = await readSent()
   return await transact((tx) => writeCanceled(tx, context, found, sent?.remoteId ?? undefined))

@@ -101,6 +101,50 @@ it.each([
   10_000,
 )
 
+it('a client whose creates take all its places of a rail cancels a transfer of that rail', async () => {
+  const transfer = await create(patient, wire)
+  const { calls, release } = hang('wireInstructions')
+  const creates = Array.from({ length: 32 }, () => create(patient, wire))
+  await vi.waitFor(() => expect(calls.mock.calls.length).toBeGreaterThanOrEqual(16), { timeout: 10_000 })
+  const path = `/accounts/${accountId}/transfers/${transfer.json['id']}/cancel`
+  const canceled = await patient.call(path, { method: 'POST', token, key: crypto.randomUUID() })
+  expect([canceled.status, canceled.json['status']]).toEqual([200, 'canceled'])
+  release()
+  expect((await Promise.all(creates)).map(({ status }) => status)).toEqual(Array.from({ length: 32 }, () => 201))
+})
+
+it('a client whose creates hang leaves places of that rail to another client', async () => {
+  const { calls, release } = hang('validate')
+  const creates = Array.from({ length: 33 }, () => create(patient))
+  await vi.waitFor(() => expect(calls.mock.calls.length).toBeGreaterThanOrEqual(16), { timeout: 10_000 })
+  const other = await patient.signIn({ environment: 'mainnet' })
+  const account = await patient.createAccount(other.token)
+  const listed = await patient.call<{ addresses: { id: string; transfer_types: string[] }[] }>(
+    `/accounts/${account}/addresses?type=internal`,
+    { token: other.token },
+  )
+  const addressId = listed.json.addresses.find(({ transfer_types: types }) => types.includes('base'))?.id
+  const added = await patient.call<{ id: string }>(`/accounts/${account}/addresses/external`, {
+    token: other.token,
+    key: crypto.randomUUID(),
+    body: { ...sampleBankAddress, transfer_types: ['ach_debit'] },
+  })
+  const before = calls.mock.calls.length
+  const theirs = patient.call(`/accounts/${account}/transfers`, {
+    token: other.token,
+    key: crypto.randomUUID(),
+    body: {
+      amount: { value: '10', currency: 'USD' },
+      source: { address_id: added.json.id, value_type: 'USD', transfer_type: 'ach_debit' },
+      destination: { address_id: addressId, value_type: 'USDC', transfer_type: 'base' },
+    },
+  })
+  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(before + 1), { timeout: 10_000 })
+  release()
+  expect((await theirs).status).toBe(201)
+  expect((await Promise.all(creates)).map(({ status }) => status)).toEqual(Array.from({ length: 33 }, () => 201))
+})
+
 it.each([
   ['validate', debit],
   ['wireInstructions', () => wire],
@@ -198,7 +242,7 @@ it.each([
   expect((await everything()).slice(0, 2)).toEqual([transfers, events])
 })
 
-it('a rail that hangs has a limited number of calls, and hinders neither creates over other rails nor /ready', async () => {
+it('a rail that hangs has a limited number of calls of a client, and hinders neither creates over other rails nor /ready', async () => {
   const { calls, release } = hang('validate')
   const hanging = rails.validate
   rails = {
@@ -211,15 +255,15 @@ it('a rail that hangs has a limited number of calls, and hinders neither creates
     const { status, json, headers } = await create(process)
     answers.push(`${status} ${json['code']} ${headers.get('retry-after')}`)
   })
-  const refused = Array.from({ length: 600 - 32 - 128 }, () => '503 service_unavailable 5')
+  const refused = Array.from({ length: 600 - 16 - 64 }, () => '503 service_unavailable 5')
   await vi.waitFor(() => expect(answers).toHaveLength(refused.length), 20_000)
   for (let round = 0; round < 5; round += 1) {
     expect((await create(process, wire)).status).toBe(201)
     expect((await process.call('/ready')).json).toHaveProperty('database', true)
   }
-  expect(calls).toHaveBeenCalledTimes(32)
+  expect(calls).toHaveBeenCalledTimes(16)
   expect(answers).toEqual(refused)
   release()
   await Promise.all(hung)
-  expect(answers.slice(refused.length)).toEqual(Array.from({ length: 32 + 128 }, () => '201 undefined null'))
+  expect(answers.slice(refused.length)).toEqual(Array.from({ length: 16 + 64 }, () => '201 undefined null'))
 }, 60_000)

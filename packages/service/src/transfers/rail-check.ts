@@ -64,11 +64,15 @@ function railLeg(
 }
 
 /**
- * Asks the rail whether it accepts an instruction.
+ * Asks the rail for a party whether it accepts an instruction.
  * @throws OutlayError the code of its refusal, or `service_unavailable`.
  */
-export async function validateWithRail(context: ServiceContext, instruction: RailInstruction): Promise<void> {
-  const refusal = await askRail(context, railOf(instruction.flow, instruction), (options) =>
+export async function validateWithRail(
+  context: ServiceContext,
+  instruction: RailInstruction,
+  party: string,
+): Promise<void> {
+  const refusal = await askRail(context, { rail: railOf(instruction.flow, instruction), party }, (options) =>
     context.rails.validate(instruction, options),
   )
   if (refusal !== undefined) throw new OutlayError(refusal.code, refusal.detail, { field: refusal.field })
@@ -82,10 +86,11 @@ export async function findWireInstructions(
   context: ServiceContext,
   instruction: RailInstruction,
   { businessName, businessAddress }: TransferParties,
+  party: string,
 ): Promise<WireInstructions | null> {
   if (!isInboundWire(instruction)) return null
   const beneficiary = { name: businessName, address: oneLine(businessAddress) }
-  return await askRail(context, railOf(instruction.flow, instruction), (options) =>
+  return await askRail(context, { rail: railOf(instruction.flow, instruction), party }, (options) =>
     context.rails.wireInstructions(instruction, beneficiary, options),
   )
 }
