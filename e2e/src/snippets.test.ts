@@ -10,6 +10,7 @@ const documents = [
   'README.md',
   'docs/guides/after-a-restore.md',
   'docs/guides/counterparties.md',
+  'docs/guides/finding-transfers.md',
   'docs/guides/going-to-production.md',
   'docs/guides/multi-tenancy.md',
   'docs/guides/operating.md',

@@ -58,6 +58,7 @@ import { startSweeper } from './sweeps/sweeper.ts'
 import { startUnknownSweeper } from './sweeps/unknown-sweeper.ts'
 import { createCommandStore } from './transfers/commands.ts'
 import { type CounterpartyStore, createCounterpartyStore } from './transfers/counterparties.ts'
+import { createFind } from './transfers/finding.ts'
 import { createTransferStore, type TransferStore } from './transfers/transfers.ts'
 import { warnOfIsolation } from './workers/isolation.ts'
 import { startWakeup } from './workers/wakeup.ts'
@@ -136,6 +137,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     enqueue: createEnqueue(driver, tokens, notify),
     get: transfers.get,
     getByKey: transfers.getByKey,
+    find: createFind(driver, tokens),
     counterparty: stores.counterparties.find,
     observe: async (tx, account, observations, rules) =>
       (await transfers.apply(tx, account, observations, rules, 'wait')).changed,

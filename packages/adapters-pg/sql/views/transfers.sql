@@ -10,7 +10,8 @@ select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
   case when t.stage in ('queued', 'awaiting_funds') and (t.reason is null or j.due_at < now() + interval '1 year')
     then j.due_at end as next_attempt_at,
   t.next_poll_at as next_poll_at,
-  j.state as job_state, t.not_before, t.expires_at, t.created_at, t.updated_at, t.submission_key, t.client, t.gateway
+  j.state as job_state, t.not_before, t.expires_at, t.created_at, t.updated_at, t.submission_key, t.client, t.gateway,
+  (select jsonb_object_agg(x.name, x.value) from {{schema}}.transfer_metadata x where x.transfer_id = t.id) as metadata
 from {{schema}}.transfer t
 left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id) and t.stage in ('queued', 'submitting', 'awaiting_funds');
 comment on view {{schema}}.transfers is
@@ -28,3 +29,4 @@ comment on column {{schema}}.transfers.submission_key is
   'The idempotency key that is sent; null before the first attempt, and where earlier code sent the host''s key.';
 comment on column {{schema}}.transfers.client is 'The client of its last request, where the gateway distinguishes clients.';
 comment on column {{schema}}.transfers.gateway is 'The gateway that it is sent to.';
+comment on column {{schema}}.transfers.metadata is 'What the host has noted beside it; null where it has nothing. transfer_metadata finds it.';

@@ -86,8 +86,17 @@ function describe(
     ['waits for', stuck?.waitsFor ?? null],
     ['what to do', stuck?.remedy ?? null],
     ['archived', archivedAt],
+    ['metadata', formatMetadata(summary.metadata)],
   ])
 }
+
+/** The pairs of one transfer in a line. */
+const formatMetadata = (metadata: TransferSummary['metadata']): string | null =>
+  metadata === null
+    ? null
+    : Object.entries(metadata)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(', ')
 
 /** Formats attempts with their answers. */
 export function formatAttempts(attempts: Evidence['attempts']): string {

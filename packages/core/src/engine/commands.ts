@@ -78,17 +78,17 @@ export function resubmitKey({ idempotencyKey }: Pick<StoredTransfer, 'idempotenc
 export async function findOrder<Tx>(
   backend: Pick<TransferPort<Tx>, 'counterparty'>,
   tx: Tx,
-  { id, accountId, request }: StoredTransfer,
+  { id, accountId, request, metadata }: StoredTransfer,
 ): Promise<EnqueueRequest> {
   const registered = Counterparty.registered(request)
-  if (registered !== undefined) return { ...registered, accountId }
+  if (registered !== undefined) return { ...registered, accountId, metadata }
   const details = await backend.counterparty(tx, id)
   if (details === undefined) {
     const message = `The details of the counterparty of ${id} are wiped; enqueue a new transfer with them.`
     throw new OutlayError('conflict', message)
   }
   const { addressId: _id, address: _summary, ...leg } = request.destination
-  return { ...request, accountId, destination: { ...leg, address: details.address } }
+  return { ...request, accountId, metadata, destination: { ...leg, address: details.address } }
 }
 
 /**

@@ -25,6 +25,7 @@ import { noticeEnded } from './ended-keys.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from './enqueueing.ts'
 import { decideEnvironment, environmentAgain, markEnvironment } from './environment.ts'
+import { readQuery } from './finding.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { type Gateways, type Route, readGateways, routeTransfer } from './gateways.ts'
@@ -237,9 +238,10 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
       }
       return noticeEnded(await write(tx, await prepareTransfers(requests, runtime, prepareNew)), runtime.logger)
     },
-    get: async (transferId) => (isKnowable(transferId) ? backend.get(transferId) : undefined),
+    get: async (transferId, tx) => (isKnowable(transferId) ? backend.get(transferId, tx) : undefined),
     getByKey: async (accountId, key) =>
       isText(accountId) && isText(key) ? backend.getByKey(accountId, key) : undefined,
+    find: async (query, tx) => backend.find(readQuery(query), tx),
     cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
     resolveReturn: (tx, transferId, resolution) => resolveReturn(backend, tx, transferId, resolution),

@@ -1,4 +1,5 @@
 import type { EventType } from '../event.ts'
+import type { Metadata } from '../metadata.ts'
 import type { AccountLimitsChange, AccountState } from '../ports/accounts.ts'
 import type { Backlog } from '../ports/backlog.ts'
 import type { Observation } from '../ports/gateway.ts'
@@ -13,6 +14,7 @@ import type {
   StopTarget,
 } from '../ports/safety.ts'
 import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
+import type { TransferPage, TransferQuery } from '../ports/transfer-query.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
 import type { TransferOrder } from '../transfer.ts'
@@ -38,6 +40,25 @@ export interface EnqueueRequest extends TransferOrder {
    * 1971 on and after `notBefore`. A transfer whose request may have left is carried through. Default: no end.
    */
   readonly expiresAt?: string | Date | undefined
+  /**
+   * Up to 50 pairs of text to find the transfer by: keys of 1 to 40 characters, values of at most 500. It is stored beside the transfer,
+   * is in its events, and is sent only where the gateway maps it. It is no part of what a key stands for: a repeat with other metadata
+   * returns the first transfer with those that it has. Default: none.
+   */
+  readonly metadata?: Metadata | undefined
+}
+
+/** Which transfers {@link Transfers.find} finds. An absent member does not narrow the search. */
+export interface FindTransfers extends Omit<TransferQuery, 'createdAfter' | 'createdBefore' | 'limit'> {
+  /**
+   * Enqueued then or later: ISO 8601 with a zone, or a Date. Where nothing else has an index, a transfer whose id you made yourself more than
+   * an hour before its enqueue may be missed; so it is with `createdBefore`.
+   */
+  readonly createdAfter?: string | Date | undefined
+  /** Enqueued before then. */
+  readonly createdBefore?: string | Date | undefined
+  /** Transfers on a page, from 1 to 1000. Default 50. */
+  readonly limit?: number | undefined
 }
 
 /** Commands and reads of transfers. Commands take the host's transaction first. */
@@ -61,10 +82,22 @@ export interface Transfers<Tx> {
    * @throws OutlayError naming every broken request, a hundred at most; fields start with the index, `3.amount.value`.
    */
   enqueueMany(tx: Tx, requests: readonly EnqueueRequest[]): Promise<readonly EnqueuedTransfer[]>
-  /** One transfer; `undefined` when it does not exist. */
-  get(transferId: string): Promise<StoredTransfer | undefined>
+  /** One transfer, as the transaction sees it if there is one; `undefined` when it does not exist. */
+  get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
   /** One transfer by the key that it was enqueued with. */
   getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
+  /**
+   * Finds transfers, the newest first by their ids, as the transaction sees them if there is one. All members together narrow the search.
+   * Give `nextCursor` as `cursor` for the next page: no transfer is on two pages, and those that are enqueued meanwhile are on none.
+   *
+   * A call reads at most twenty thousand transfers. So a page may have fewer transfers than its limit, or none, and still a `nextCursor`:
+   * go on until that is null. Metadata, the account, a stage before `submitted` and times are found by indexes.
+   * @throws OutlayError `invalid_request`, `invalid_id` with the field, before any SQL; also for an `accountId` that is there and undefined,
+   *   which would find the transfers of everybody
+   * @example
+   * const { transfers } = await engine.transfers.find({ accountId, metadata: { order: '1042' } })
+   */
+  find(query: FindTransfers, tx?: Tx): Promise<TransferPage>
   /**
    * Returns a blocked or waiting transfer to the queue with its own key. It is sent at once, but not before its `notBefore`.
    * False when it is in no such stage.
