@@ -10,7 +10,7 @@ import {
 import type { Driver } from '../database/driver.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
-import { withMetadata } from '../transfers/metadata.ts'
+import { withMetadata } from '../transfers/beside.ts'
 import { writeReturns } from '../transfers/returns.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { readClaim } from '../transfers/transfer-row.ts'

@@ -85,6 +85,10 @@ export interface TransferSummary {
   readonly updatedAt: string
   /** What the host has noted beside it; null where it has nothing. */
   readonly metadata: Metadata | null
+  /** The ended transfer that it was resubmitted for. */
+  readonly resubmissionOf: string | null
+  /** The transfer that it was resubmitted as. */
+  readonly resubmittedAs: string | null
 }
 
 /** One attempt, as the log has it. */
@@ -165,7 +169,7 @@ const summaryColumns = `v.id, v.account_id, v.idempotency_key, v.stage, v.status
   ${iso('v.not_before')} as not_before, ${iso('v.expires_at')} as expires_at, ${iso('v.created_at')} as created_at,
   ${iso('v.updated_at')} as updated_at,
   case when v.attempts > 0 then coalesce(v.submission_key, v.idempotency_key) end as sent_key, nullif(v.client, '') as client,
-  v.metadata`
+  v.metadata, v.resubmission_of, v.resubmitted_as`
 
 const texts = {
   evidence_summary: `select ${summaryColumns} from {{schema}}.transfers v where v.id = $1`,
@@ -343,6 +347,8 @@ const readSummary: (row: Row) => TransferSummary = rowDecoder('transfer summary'
   createdAt: Column.text,
   updatedAt: Column.text,
   metadata: Column.nullable(Column.json<Metadata>()),
+  resubmissionOf: Column.nullable(Column.text),
+  resubmittedAs: Column.nullable(Column.text),
 })
 
 const readAttempt: (row: Row) => AttemptRecord = rowDecoder('attempt', {

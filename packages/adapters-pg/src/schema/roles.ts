@@ -92,7 +92,7 @@ begin
   grant select, insert on "${schema}".transfer to ${enqueue};
   grant insert on "${schema}".outbox, "${schema}".event, "${schema}".delivery, "${schema}".counterparty_details, "${schema}".trace_context to ${enqueue};
   grant select, insert on "${schema}".transfer_metadata to ${enqueue};
-  grant select on "${schema}".subscription to ${enqueue};
+  grant select on "${schema}".subscription, "${schema}".resubmission to ${enqueue};
 end
 $$;
 

@@ -38,7 +38,7 @@ export function addTransferList(transfers: Command, perform: Perform): void {
     .option('--currency <name>', 'only in this currency')
     .option('--since <time>', 'only those enqueued since, for example 2h or 2026-12-01T00:00:00Z', parseMoment)
     .option('--until <time>', 'only those enqueued before, for example 1d or 2026-12-31T00:00:00-05:00', parseMoment)
-    .option('--metadata <key=value>', 'only with this pair of metadata; again for more of them', parsePair)
+    .option('--metadata <key=value...>', 'only with this pair of metadata, or these pairs', parsePair)
     .option('--stuck', 'only those that wait for something other than their turn, and what to do')
     .option('--totals', 'instead of them, count and sum of all that match, by currency and status')
     .option('--csv', 'write them as CSV')

@@ -138,18 +138,22 @@ export interface Transfers<Tx> {
    */
   compare(transferId: string, remoteId: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
   /**
-   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same address
-   * at the same gateway. A counterparty that was given in full and never registered is given in full again.
+   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key, at the same gateway. It goes to the same
+   * address with the same amount, unless the caller corrects them. A counterparty that was given in full and never registered is given in
+   * full again.
    *
-   * By default the key is derived from the idempotency key of the ended transfer, `k:resubmit` from `k`, and not from its id. So every
-   * caller that resubmits the transfer gets the same new one, with `reused`. A key of the caller's own creates another one. If the new transfer fails as well, resubmit it by its own id.
+   * A transfer has one successor, however many ask for it at once: `resubmittedAs` of the ended one and `resubmissionOf` of the new one. By
+   * default the key is derived from the idempotency key of the ended transfer, `k:resubmit` from `k`, and not from its id. Every
+   * caller that asks for the same gets the same new transfer, with `reused`; one that asks for something else is refused. If the new transfer fails as well, resubmit it by its own id.
    *
-   * The new transfer keeps the environment, `notBefore` and `expiresAt`, unless other times are given. An `expiresAt` that has passed
+   * The new transfer keeps the metadata, the environment, `notBefore` and `expiresAt`, unless other times are given. An `expiresAt` that has passed
    * is refused until the caller gives another one.
-   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted,
+   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted, when it was
+   *   resubmitted before under another key or with another correction,
    *   when the service accepted it after its end, or when the details of its counterparty are wiped, which they are 30 days after
    *   its end, and with the field `expiresAt` when that has passed; `environment_mismatch` when the gateway of this engine is for
-   *   another environment than the transfer; `invalid_request` with the field for times that cannot be.
+   *   another environment than the transfer; `idempotency_key_mismatch` when the key stands for another transfer; `invalid_request` with the
+   *   field for times that cannot be, and any code of a broken rule for a correction.
    */
   resubmit(tx: Tx, transferId: string, options?: ResubmitOptions): Promise<EnqueuedTransfer>
   /**
@@ -169,6 +173,10 @@ export interface ResubmitOptions {
   readonly notBefore?: string | Date | null | undefined
   /** Null for no end. Default: that of the ended transfer. */
   readonly expiresAt?: string | Date | null | undefined
+  /** The amount that should have been paid. Default: that of the ended transfer. */
+  readonly amount?: EnqueueRequest['amount'] | undefined
+  /** Where it should have gone, whole. Default: the destination of the ended transfer. */
+  readonly destination?: EnqueueRequest['destination'] | undefined
 }
 
 /** Names a gateway. An engine with one gateway needs no name. */

@@ -5,3 +5,7 @@ export const metadataOf = (column: string): string =>
 /** The same claims with the metadata of their transfers, for gateways that map it. */
 export const withMetadata = (claims: string): string =>
   `select c.*, ${metadataOf('c.id')} as metadata from (${claims}) c`
+
+/** The ended transfer that the one whose id is in `column` was resubmitted for; null where there is none. */
+export const resubmissionOf = (column: string): string =>
+  `(select x.transfer_id from {{schema}}.resubmission x where x.successor_id = ${column})`
