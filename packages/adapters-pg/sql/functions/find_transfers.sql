@@ -11,9 +11,8 @@ declare
   c_small constant integer := 5000;
   v_metadata jsonb := p_filter -> 'metadata';
   v_account_id text := p_filter ->> 'account_id';
+  v_batch_id text := p_filter ->> 'batch_id';
   v_stage text := p_filter ->> 'stage';
-  v_after timestamptz := (p_filter ->> 'created_after')::timestamptz;
-  v_before timestamptz := (p_filter ->> 'created_before')::timestamptz;
   v_from text := coalesce(p_filter ->> 'from_id', '');
   -- Ids are digits and upper-case letters, which are before it.
   v_place text := coalesce(p_filter ->> 'cursor', '~');
@@ -35,8 +34,8 @@ begin
     select count(*) from (select from {{schema}}.transfer t where t.account_id = v_account_id limit c_small) s) < c_small then
     v_by := 'account';
     v_window := c_small;
-  elsif v_pair.size is not null then
-    v_by := 'pair';
+  elsif v_batch_id is not null or v_pair.size is not null then
+    v_by := case when v_batch_id is null then 'pair' else 'batch' end;
   elsif v_stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') then
     v_by := 'open';
   else
@@ -45,17 +44,19 @@ begin
   end if;
 
   while v_place is not null and cardinality(v_found) <= p_limit and v_read < c_most loop
-    v_ids := {{schema}}.search_window(v_by, v_pair.name, v_pair.value, v_account_id, v_place, v_from, v_window);
+    v_ids := {{schema}}.search_window(v_by, v_pair.name, v_pair.value, v_account_id, v_batch_id, v_place, v_from, v_window);
     v_read := v_read + cardinality(v_ids);
     v_found := v_found || array(
       select t.id from unnest(v_ids) with ordinality as u (id, position)
       cross join lateral (select t.* from {{schema}}.transfer t where t.id = u.id offset 0) t
       where (v_account_id is null or t.account_id = v_account_id) and (v_stage is null or t.stage = v_stage)
+        and (v_batch_id is null or t.batch_id = v_batch_id)
         and (p_filter ->> 'status' is null or t.status = p_filter ->> 'status')
         and (p_filter ->> 'reason' is null or t.reason = p_filter ->> 'reason')
         and (p_filter ->> 'gateway' is null or t.gateway = p_filter ->> 'gateway')
         and (p_filter ->> 'currency' is null or lower(t.request -> 'amount' ->> 'currency') = lower(p_filter ->> 'currency'))
-        and (v_after is null or t.created_at >= v_after) and (v_before is null or t.created_at < v_before)
+        and t.created_at >= coalesce((p_filter ->> 'created_after')::timestamptz, '-infinity')
+        and t.created_at < coalesce((p_filter ->> 'created_before')::timestamptz, 'infinity')
         -- With an offset it is no hash of all metadata.
         and not exists (
           select from jsonb_each_text(v_metadata) as p (name, value) where not exists (

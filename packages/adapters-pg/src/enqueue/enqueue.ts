@@ -1,5 +1,6 @@
 import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@outlay/core'
 import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
+import { batchError } from '../batches/batches.ts'
 import type { Driver } from '../database/driver.ts'
 import { type Statement, statements } from '../database/statement.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
@@ -106,6 +107,7 @@ async function enqueueOne<Tx>(
   const beside = writeBeside(transfer)
   const [row = {}] = await executeOne(driver, sql, tx, beside === null ? values : [...values, beside], traceparent)
   const { written } = readWritten(row)
+  if (written?.startsWith(refused)) throw batchError(written.slice(refused.length), transfer.batchId)
   if (written !== null) return [fresh(transfer, written)]
   const stored = readOne(await driver.execute(tx, sql.stored_key, [accountId, idempotencyKey]))
   if (stored === undefined) throw storedId(id)
@@ -113,8 +115,11 @@ async function enqueueOne<Tx>(
 }
 
 /** What is stored beside a transfer, as JSON text; null for nearly all, which are written by the statements without it. */
-const writeBeside = ({ metadata }: NewTransfer): string | null =>
-  metadata === undefined ? null : JSON.stringify({ metadata })
+const writeBeside = ({ metadata, batchId, replaces }: NewTransfer): string | null =>
+  metadata === undefined && batchId === undefined ? null : JSON.stringify({ metadata, batch: batchId, replaces })
+
+/** What the function answers with instead of a time where a batch may not have the transfer, before the reason. */
+const refused = 'batch '
 
 /** Parameters of the statements without anything beside the transfers. */
 const plainParameters = 11
@@ -192,7 +197,7 @@ async function readStored<Tx>(
 
 const keyOf = (transfer: NewTransfer) => `${transfer.accountId}\n${transfer.idempotencyKey}`
 
-function fresh({ counterparty: _, ...transfer }: NewTransfer, at: string): EnqueuedTransfer {
+function fresh({ counterparty: _, replaces: _replaces, ...transfer }: NewTransfer, at: string): EnqueuedTransfer {
   return {
     ...transfer,
     stage: 'queued',

@@ -40,7 +40,7 @@ const readyText = (types: readonly number[]): string => {
  */
 const nextText = `{{due}}
   select f.transfer_id, f.sequence, f.failures, f.begun, e.type, {{schema}}.iso(e.occurred_at) as occurred_at,
-    t.id, t.account_id, t.gateway, t.idempotency_key, t.fingerprint, t.request, ${metadataOf('t.id')} as metadata,
+    t.id, t.account_id, t.gateway, t.batch_id, t.idempotency_key, t.fingerprint, t.request, ${metadataOf('t.id')} as metadata,
     ${resubmissionOf('t.id')} as resubmission_of,
     {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at,
     e.stage, e.status, e.failure, e.remote_id, e.reason, e.attempt, e.returned,

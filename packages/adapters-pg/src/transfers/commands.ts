@@ -1,12 +1,5 @@
 import { type AccountLimitsChange, Id, type OperatorNote } from '@outlay/core'
-import {
-  Column,
-  type Effect,
-  type NewTransfer,
-  type ReturnDecision,
-  type ReturnObstacle,
-  rowDecoder,
-} from '@outlay/core/adapter'
+import { Column, type Effect, type ReturnDecision, type ReturnObstacle, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
@@ -15,7 +8,6 @@ import { wakeJobsText } from './jobs.ts'
 const texts = {
   cancel: 'select {{schema}}.cancel($1, $2::uuid) as canceled',
   effect_of: 'select {{schema}}.effect_of(t) as effect from {{schema}}.transfer t where t.id = $1',
-  record_resubmission: 'select {{schema}}.record_resubmission($1, $2, $3, $4) as successor_id',
   resolve: 'select {{schema}}.resolve($1, $2, $3, $4, $5) as obstacle',
   resolve_return: 'select {{schema}}.resolve_return($1, $2, $3::numeric, $4, $5, $6) as obstacle',
   pause: `insert into {{schema}}.account (account_id, paused) values ($1, true)
@@ -43,15 +35,6 @@ export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     /** What is known of the transfer's effect at the service. */
     async effectOf(tx: Tx, transferId: string): Promise<Effect> {
       return readFirst(readEffect, await driver.execute(tx, sql.effect_of, [transferId]))?.effect ?? 'none'
-    },
-    /** Gives a new transfer the place of an ended one; returns the id of the transfer that has it. */
-    async recordResubmission(
-      tx: Tx,
-      endedId: string,
-      { id, idempotencyKey, fingerprint }: Pick<NewTransfer, 'id' | 'idempotencyKey' | 'fingerprint'>,
-    ): Promise<string | undefined> {
-      const rows = await driver.execute(tx, sql.record_resubmission, [endedId, id, idempotencyKey, fingerprint])
-      return readFirst(readSuccessor, rows)?.successorId
     },
     /** Ends the doubt about a blocked transfer as a person says; a remote id of null says that nothing was paid. */
     async resolve(
@@ -107,7 +90,6 @@ export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
   }
 }
 
-const readSuccessor = rowDecoder('resubmission', { successorId: Column.optional(Column.text) })
 const readEffect = rowDecoder('effect', { effect: Column.word<Effect>() })
 const readCanceled = rowDecoder('cancellation', { canceled: Column.or(Column.boolean, false) })
 const readResolved = rowDecoder('resolution', { obstacle: Column.nullable(Column.text) })

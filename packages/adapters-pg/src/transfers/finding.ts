@@ -41,6 +41,7 @@ function writeQuery(query: TransferQuery) {
     status: query.status,
     reason: query.reason,
     currency: query.currency,
+    batch_id: query.batchId,
     metadata: query.metadata,
     created_after: query.createdAfter,
     created_before: query.createdBefore,

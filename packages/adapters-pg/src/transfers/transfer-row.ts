@@ -14,7 +14,7 @@ import { metadataOf, resubmissionOf } from './beside.ts'
 
 /** What a statement selects of the transfer table `t` for {@link readTransfer}. */
 export const transferColumns = `t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request, t.stage, t.status, t.failure, t.remote_id,
-  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at, t.environment, t.gateway,
+  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at, t.environment, t.gateway, t.batch_id,
   ${metadataOf('t.id')} as metadata, ${resubmissionOf('t.id')} as resubmission_of,
   (select x.successor_id from {{schema}}.resubmission x where x.transfer_id = t.id) as resubmitted_as`
 
@@ -31,6 +31,7 @@ export const readTransfer: (row: Row) => StoredTransfer = rowDecoder('transfer',
   environment: Column.optional(Column.word<Environment>()),
   gateway: Column.text,
   metadata: Column.optional(Column.json<Metadata>()),
+  batchId: Column.optional(Column.text),
   resubmissionOf: Column.optional(Column.text),
   resubmittedAs: Column.optional(Column.text),
   stage: Column.word<Stage>(),

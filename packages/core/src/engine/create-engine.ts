@@ -20,6 +20,7 @@ import { createAccounts } from './account-commands.ts'
 import { refuseAddresses } from './address-ids.ts'
 import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
+import { createBatches } from './batches.ts'
 import { isText } from './checked-text.ts'
 import { cancelTransfer, isKnowable } from './commands.ts'
 import { noticeEnded } from './ended-keys.ts'
@@ -128,6 +129,7 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   return {
     transfers: createTransfers(options, runtime, rules),
     accounts: createAccounts(backend, runtime, gateways),
+    batches: createBatches(backend, Id.createSequence(runtime.clock, runtime.random)),
     subscribe: (name, types, handler, options) =>
       subscribe(name, () => makeSubscription(name, types, handler, options)),
     subscribeMany: (name, types, handler, options) =>

@@ -19,6 +19,7 @@ import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
 import type { TransferOrder } from '../transfer.ts'
 import type { Archived, ArchiveOptions } from './archiving.ts'
+import type { Batches } from './batch-commands.ts'
 import type { ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
@@ -46,6 +47,10 @@ export interface EnqueueRequest extends TransferOrder {
    * returns the first transfer with those that it has. Default: none.
    */
   readonly metadata?: Metadata | undefined
+  /**
+   * The batch that it enters: the id of one that is not closed. As metadata, it is no part of what a key stands for. Default: none.
+   */
+  readonly batchId?: string | undefined
 }
 
 /** Which transfers {@link Transfers.find} finds. An absent member does not narrow the search. */
@@ -73,7 +78,7 @@ export interface Transfers<Tx> {
    *
    * A refusal happens before any SQL, so the transaction stays usable.
    * @throws OutlayError any code of a broken rule, with the field; `idempotency_key_mismatch` when the account has the key for
-   *   another request.
+   *   another request; `conflict` with the field `batchId` for a batch that does not exist, is closed or is of another account.
    */
   enqueue(tx: Tx, request: EnqueueRequest): Promise<EnqueuedTransfer>
   /**
@@ -146,7 +151,7 @@ export interface Transfers<Tx> {
    * default the key is derived from the idempotency key of the ended transfer, `k:resubmit` from `k`, and not from its id. Every
    * caller that asks for the same gets the same new transfer, with `reused`; one that asks for something else is refused. If the new transfer fails as well, resubmit it by its own id.
    *
-   * The new transfer keeps the metadata, the environment, `notBefore` and `expiresAt`, unless other times are given. An `expiresAt` that has passed
+   * It enters the batch of the ended one, unless that has completed, and is counted in its place. It keeps the metadata, the environment, `notBefore` and `expiresAt`, unless other times are given. An `expiresAt` that has passed
    * is refused until the caller gives another one.
    * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted, when it was
    *   resubmitted before under another key or with another correction,
@@ -280,6 +285,7 @@ export interface Engine<Tx> {
   readonly transfers: Transfers<Tx>
   readonly accounts: Accounts<Tx>
   readonly stops: Stops<Tx>
+  readonly batches: Batches<Tx>
   /** Whether anything may be sent from this database, and why not. */
   sending(): Promise<SendingState>
   /** Stops all sending, in every worker, until a reconciliation lifts the fence. False when the database is already fenced. */

@@ -24,7 +24,7 @@ export function checkAccountId(accountId: unknown, field = 'accountId'): void {
 
 /** Members of a request, for a message. */
 const memberNames =
-  'accountId, id, idempotencyKey, notBefore, expiresAt, metadata, amount, source, destination, note, brand and quoteId'
+  'accountId, id, idempotencyKey, notBefore, expiresAt, metadata, batchId, amount, source, destination, note, brand and quoteId'
 
 /**
  * Validates a request and completes it with id, key and fingerprint. No I/O: a refusal leaves the transaction usable.
@@ -42,7 +42,16 @@ export function prepareTransfer(
   }
   const { accountId, id: givenId, idempotencyKey: givenKey } = request
   checkAccountId(accountId, `${prefix}accountId`)
-  const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, metadata: given, ...body } = request
+  const {
+    accountId: _account,
+    id: _id,
+    idempotencyKey: _key,
+    notBefore,
+    expiresAt,
+    metadata: given,
+    batchId,
+    ...body
+  } = request
   const order = parseTransferOrder(body, catalog, { fieldPrefix: prefix })
   refuseUnread(body, order, memberNames, prefix)
   const { request: stored, details } = Counterparty.split(order, digest)
@@ -58,6 +67,7 @@ export function prepareTransfer(
     ...(details === undefined ? {} : { counterparty: details }),
     ...readTimes(notBefore, expiresAt, prefix),
     ...(metadata === undefined ? {} : { metadata }),
+    ...(batchId === undefined ? {} : { batchId: Id.parse(batchId, `${prefix}batchId`) }),
   }
 }
 

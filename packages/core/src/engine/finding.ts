@@ -10,7 +10,7 @@ import type { FindTransfers } from './engine.ts'
 import { checkAccountId, readTime } from './enqueueing.ts'
 
 const names = [
-  ...['accountId', 'gateway', 'stage', 'status', 'reason', 'currency', 'metadata'],
+  ...['accountId', 'gateway', 'stage', 'status', 'reason', 'currency', 'metadata', 'batchId'],
   ...['createdAfter', 'createdBefore', 'limit', 'cursor'],
 ]
 
@@ -23,7 +23,7 @@ const maxLimit = 1_000
 /** Checks a search, before any SQL; throws `invalid_request` or `invalid_id` with the field. */
 export function readQuery(given: FindTransfers): TransferQuery {
   checkNames(given, names)
-  const { accountId, gateway, stage, status, reason, currency, metadata, limit = defaultLimit, cursor } = given
+  const { accountId, gateway, stage, status, reason, currency, metadata, limit = defaultLimit, cursor, batchId } = given
   refuseForgotten(given)
   if (accountId !== undefined) checkAccountId(accountId)
   for (const [name, text] of Object.entries({ gateway, reason, currency })) {
@@ -34,9 +34,10 @@ export function readQuery(given: FindTransfers): TransferQuery {
     throw refuse('status', `must be one of ${transferStatuses.join(', ')}`)
   if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit)
     throw refuse('limit', `must be a whole number from 1 to ${maxLimit}`)
+  if (batchId !== undefined && !Id.is(batchId)) throw refuse('batchId', 'must be the id of a batch')
   if (cursor !== undefined && !Id.is(cursor)) throw refuse('cursor', 'must be the nextCursor of the page before')
   return {
-    ...{ accountId, gateway, stage, status, reason, currency, limit, cursor },
+    ...{ accountId, gateway, stage, status, reason, currency, limit, cursor, batchId },
     metadata: Metadata.parse(metadata),
     createdAfter: readTime(given.createdAfter, 'createdAfter') ?? undefined,
     createdBefore: readTime(given.createdBefore, 'createdBefore') ?? undefined,

@@ -10,7 +10,7 @@ import { checkReused } from './enqueueing.ts'
 
 /** What a resubmission needs of the engine. */
 interface Resubmitting<Tx> {
-  readonly backend: Pick<Backend<Tx>, 'get' | 'effectOf' | 'counterparty' | 'recordResubmission'>
+  readonly backend: Pick<Backend<Tx>, 'get' | 'effectOf' | 'counterparty' | 'recordResubmission' | 'holdBatch'>
   readonly now: Date
   /** Prepares the request for the gateway and the environment of the ended transfer. */
   prepare(request: EnqueueRequest, ended: StoredTransfer): NewTransfer
@@ -39,10 +39,19 @@ export async function resubmit<Tx>(
   const transfer = prepare(order, ended)
   const successorId = await backend.recordResubmission(tx, ended.id, transfer)
   if (successorId !== transfer.id) return findSuccessor(backend, tx, ended, transfer, successorId)
-  const [enqueued] = await write(tx, [transfer])
+  const [enqueued] = await write(tx, [{ ...transfer, ...(await enterBatch(backend, tx, ended)) }])
   if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
   checkReused(transfer, enqueued)
   return { ...enqueued, resubmissionOf: ended.id }
+}
+
+/** The batch of the ended transfer, while that can take the new one in its place. */
+async function enterBatch<Tx>(
+  backend: Resubmitting<Tx>['backend'],
+  tx: Tx,
+  { id, accountId, batchId }: StoredTransfer,
+): Promise<Pick<NewTransfer, 'batchId' | 'replaces'>> {
+  return batchId !== undefined && (await backend.holdBatch(tx, batchId, accountId)) ? { batchId, replaces: id } : {}
 }
 
 /** The transfer in the place of the ended one, when it is the same as this one; throws `conflict` otherwise. */

@@ -23,4 +23,8 @@ export interface NewTransfer {
   readonly environment?: Environment | undefined
   /** What the host notes beside it; absent where there is nothing. No part of the fingerprint. */
   readonly metadata?: Metadata | undefined
+  /** The batch that it enters; absent where there is none. */
+  readonly batchId?: string | undefined
+  /** The ended transfer of that batch in whose place it is enqueued, also when the batch is closed. */
+  readonly replaces?: string | undefined
 }

@@ -66,7 +66,7 @@ export const stageTransitions = [
 ] as const satisfies readonly { readonly from: Stage; readonly to: Stage; readonly when: string }[]
 
 /** A transfer as the engine stores it. */
-export interface StoredTransfer extends Omit<NewTransfer, 'counterparty'> {
+export interface StoredTransfer extends Omit<NewTransfer, 'counterparty' | 'replaces'> {
   readonly stage: Stage
   readonly status: TransferStatus
   readonly failure: TransferFailure | null

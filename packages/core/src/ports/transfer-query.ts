@@ -13,6 +13,7 @@ export interface TransferQuery {
   readonly currency?: string | undefined
   /** The transfer has all of these pairs. */
   readonly metadata?: Metadata | undefined
+  readonly batchId?: string | undefined
   /** Enqueued then or later, ISO 8601. */
   readonly createdAfter?: string | undefined
   /** Enqueued before then, ISO 8601. */

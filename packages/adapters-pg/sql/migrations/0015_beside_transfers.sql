@@ -7,3 +7,12 @@ create table {{schema}}.transfer_metadata (
 );
 create index transfer_metadata_pair on {{schema}}.transfer_metadata (name, value, transfer_id);
 comment on table {{schema}}.transfer_metadata is 'What hosts note beside their transfers: one row for each pair.';
+
+-- Which transfer was enqueued in place of which one that had ended without a payment.
+create table {{schema}}.resubmission (
+  transfer_id  text collate "C" primary key,
+  successor_id text collate "C" not null,
+  created_at   timestamptz not null default clock_timestamp(),
+  constraint resubmission_successor unique (successor_id)
+);
+comment on table {{schema}}.resubmission is 'Transfers that ended without a payment, and the one that each was resubmitted as.';
