@@ -83,6 +83,7 @@ declare global {
   const bankAddress: PostalAddress
   const beneficiaryAddress: PostalAddress
   const baseUrl: string
+  const batchId: string
   const connectionString: string
   const credentials: Credentials
   const databases: readonly Database[]
@@ -107,6 +108,7 @@ declare global {
   const pool: Pool
   const rails: Rails
   const request: EnqueueRequest
+  const requests: readonly EnqueueRequest[]
   const service: Service
   const signal: AbortSignal
   const tenants: { isTestnet(accountId: string): boolean }

@@ -9,7 +9,9 @@ import { root } from '../../scripts/packages.ts'
 const documents = [
   'README.md',
   'docs/guides/after-a-restore.md',
+  'docs/guides/batches.md',
   'docs/guides/counterparties.md',
+  'docs/guides/finding-transfers.md',
   'docs/guides/going-to-production.md',
   'docs/guides/multi-tenancy.md',
   'docs/guides/operating.md',

@@ -20,6 +20,8 @@ const engineMeanings: Readonly<Record<string, string>> = {
     'Money of a complete transfer came back; `event.returned` has its code, amount and time, one event for each return. The status stays `complete`.',
   'transfer.unconfirmed':
     'It had ended, and a person then gave its id at the service to another transfer. Its stage and status stay, though they came from that id: a person has to find out what was paid, and to undo what handlers did on its events.',
+  'batch.completed':
+    'Everything in a closed batch has ended. Recorded once, as an event of one of its transfers: `event.transfer.batchId` names the batch, and `batches.get` has its counts, which do not change any more.',
   'transfer.adopted':
     'A transfer that was created elsewhere is polled here from now on; the first event of such a transfer.',
   'account.credentials_refused': 'The service refuses the credentials of the account; its transfers wait.',

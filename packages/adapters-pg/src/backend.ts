@@ -8,6 +8,8 @@ import { createWatchedAccountStore, type WatchedAccountStore } from './adoption/
 import { startWatcher } from './adoption/watcher.ts'
 import { type ArchiveStore, createArchiveStore } from './archive/archive.ts'
 import { startArchiver } from './archive/archiver.ts'
+import { type BatchStore, createBatchStore } from './batches/batches.ts'
+import { startBatchFolder } from './batches/folder.ts'
 import { type ClockJumpStore, createClockJumpStore } from './clock/clock-jumps.ts'
 import { startClockWatch } from './clock/clock-watch.ts'
 import type { Driver, SqlSession } from './database/driver.ts'
@@ -58,6 +60,8 @@ import { startSweeper } from './sweeps/sweeper.ts'
 import { startUnknownSweeper } from './sweeps/unknown-sweeper.ts'
 import { createCommandStore } from './transfers/commands.ts'
 import { type CounterpartyStore, createCounterpartyStore } from './transfers/counterparties.ts'
+import { createFind } from './transfers/finding.ts'
+import { createResubmissionStore } from './transfers/resubmissions.ts'
 import { createTransferStore, type TransferStore } from './transfers/transfers.ts'
 import { warnOfIsolation } from './workers/isolation.ts'
 import { createLoopList, type LoopList } from './workers/loop-list.ts'
@@ -104,6 +108,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   const stores = {
     transfers,
     archive: createArchiveStore(driver, tokens),
+    batches: createBatchStore(driver, tokens, notify),
     attempts: createAttemptStore(driver, tokens),
     gateways: createGatewayStore(driver, tokens),
     polls: createPollStore(driver, tokens),
@@ -118,9 +123,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     subscriptions: createSubscriptionStore(driver, tokens),
   }
   const plan = () => ({ schema, tokens, migrations: engineMigrations })
-
   const checkIdentity = createIdentityCheck(driver, tokens)
-
   return {
     runtime,
     operations: createOperations(driver, tokens, transfers),
@@ -137,6 +140,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     enqueue: createEnqueue(driver, tokens, notify),
     get: transfers.get,
     getByKey: transfers.getByKey,
+    find: createFind(driver, tokens),
     counterparty: stores.counterparties.find,
     observe: async (tx, account, observations, rules) =>
       (await transfers.apply(tx, account, observations, rules, 'wait')).changed,
@@ -146,7 +150,8 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     unwatch: stores.watched.unwatch,
     fundsArrived: transfers.fundsArrived,
     release: transfers.release,
-    ...createCommandStore(driver, tokens, notify),
+    ...createCommands(driver, tokens, notify),
+    ...stores.batches.port,
     getAccount: stores.throttles.getAccount,
     backlog: createBacklog(driver, tokens),
     delays: createDelays(driver, tokens),
@@ -162,6 +167,11 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     },
   }
 }
+
+const createCommands = <Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notify: boolean) => ({
+  ...createCommandStore(driver, tokens, notify),
+  ...createResubmissionStore(driver, tokens),
+})
 
 async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parameters<typeof applyMigrations>[1]) {
   await driver.session(async (session) => {
@@ -233,6 +243,7 @@ interface Parts<Tx> {
   readonly deployment: string | undefined
   readonly transfers: TransferStore<Tx>
   readonly archive: ArchiveStore
+  readonly batches: BatchStore<Tx>
   readonly attempts: AttemptStore
   readonly polls: PollStore
   readonly gateways: GatewayStore
@@ -298,6 +309,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
   const sweeper = startSweeper({ ...parts, guard })
   const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: wakeSubscribers })
   const clockWatch = startClockWatch(parts)
+  const folder = startBatchFolder({ ...parts, onCompleted: wakeSubscribers })
   const archiver =
     archiveAfterMs === undefined
       ? undefined
@@ -317,6 +329,7 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
       sweeper.stop(),
       unknown.stop(),
       clockWatch.stop(),
+      folder.stop(),
       poller.stop(),
       watcher.stop(),
       returnReader?.stop(),

@@ -45,6 +45,17 @@ describe('the command line', async () => {
     })
   })
 
+  it('finds transfers by their metadata', async () => {
+    await host.enqueue({ metadata: { order: '1=2' } })
+    const noted = await host.enqueue({ metadata: { order: '1=2', kind: 'refund' } })
+    expect(await json('transfers', 'list', '--metadata', 'order=1=2', '--metadata', 'kind=refund')).toMatchObject([
+      { id: noted.id, metadata: { order: '1=2', kind: 'refund' } },
+    ])
+    expect(await json('transfers', 'list', '--metadata', 'order=1=2', '--metadata', 'kind=salary')).toEqual([])
+    expect((await run('transfers', 'show', noted.id)).stdout).toContain('order=1=2')
+    expect((await run('transfers', 'list', '--metadata', 'order')).stderr).toContain('order=1042')
+  })
+
   it('lists transfers newest first, narrows them, and pages', async () => {
     const first = await host.enqueue()
     const second = await host.enqueue({ accountId: 'other' })

@@ -3,8 +3,8 @@ import type { TransferStatus } from './transfer-status.ts'
 
 /**
  * Kinds of event that the engine records for a transfer, in the order of its life, which begins when it is enqueued here or
- * adopted from the service. The last two concern the whole account. They are recorded once, with the transfer whose attempt
- * detected the change.
+ * adopted from the service. `batch.completed` concerns a whole batch, and is recorded once, with one of its transfers. The last two concern
+ * the whole account. They are recorded once, with the transfer whose attempt detected the change.
  */
 export const eventTypes = [
   'transfer.enqueued',
@@ -20,6 +20,7 @@ export const eventTypes = [
   'transfer.canceled',
   'transfer.returned',
   'transfer.unconfirmed',
+  'batch.completed',
   'account.credentials_refused',
   'account.credentials_restored',
 ] as const

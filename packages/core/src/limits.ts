@@ -28,4 +28,10 @@ export const Limits = Object.freeze({
   amountIntegerDigits: 30,
   /** Longest fraction of an amount, in digits, where a value type does not set fewer. */
   amountFractionDigits: 18,
+  /** Most pairs of metadata of a transfer. */
+  metadataPairs: 50,
+  /** Longest key of a pair of metadata, in characters. */
+  metadataNameCharacters: 40,
+  /** Longest value of a pair of metadata, in characters. */
+  metadataValueCharacters: 500,
 } as const)

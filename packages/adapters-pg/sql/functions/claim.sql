@@ -20,6 +20,9 @@ declare
   v_due_at timestamptz[];
 begin
   select f.ids, f.jobs into p_ids, p_jobs from {{schema}}.lock_claimable(p_ids, p_jobs) f;
+  if exists (select from {{schema}}.paused_batch) then
+    select f.ids, f.jobs into p_ids, p_jobs from {{schema}}.defer_paused_batches(p_ids, p_jobs) f;
+  end if;
   -- Read once: an account that is paused from here on is paused for the next claim, not for half of this one.
   v_paused := array(select h.account_id from {{schema}}.held_account h);
 

@@ -54,6 +54,7 @@ begin
       and t.gateway = any (p_gateways)
       and not exists (select 1 from {{schema}}.stop s where s.scope = 'account' and s.name = t.account_id)
       and not exists (select 1 from {{schema}}.stop s where s.scope = 'gateway' and s.name = t.gateway)
+      and (t.batch_id is null or not exists (select 1 from {{schema}}.paused_batch b where b.batch_id = t.batch_id))
       and not exists (select 1 from {{schema}}.account_throttle p where p.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
       and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
       and not exists (select 1 from {{schema}}.unauthorized_transfer o where o.transfer_id = t.id)

@@ -20,6 +20,8 @@ begin
   end if;
   return (
     select array_agg(t.id) from {{schema}}.transfer t where t.id = any (v_ids) and {{schema}}.effect_of(t) in ('none', 'known')
+      -- The event of a batch is one of a transfer of it.
+      and not exists (select 1 from {{schema}}.batch b where b.id = t.batch_id and b.completed_at is null)
       and not exists (
         select 1 from {{schema}}.return_window w where w.transfer_id = t.id and w.ends_at > statement_timestamp())
       and not exists (

@@ -10,7 +10,11 @@ select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
   case when t.stage in ('queued', 'awaiting_funds') and (t.reason is null or j.due_at < now() + interval '1 year')
     then j.due_at end as next_attempt_at,
   t.next_poll_at as next_poll_at,
-  j.state as job_state, t.not_before, t.expires_at, t.created_at, t.updated_at, t.submission_key, t.client, t.gateway
+  j.state as job_state, t.not_before, t.expires_at, t.created_at, t.updated_at, t.submission_key, t.client, t.gateway,
+  (select jsonb_object_agg(x.name, x.value) from {{schema}}.transfer_metadata x where x.transfer_id = t.id) as metadata,
+  (select x.transfer_id from {{schema}}.resubmission x where x.successor_id = t.id) as resubmission_of,
+  (select x.successor_id from {{schema}}.resubmission x where x.transfer_id = t.id) as resubmitted_as,
+  t.batch_id
 from {{schema}}.transfer t
 left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id) and t.stage in ('queued', 'submitting', 'awaiting_funds');
 comment on view {{schema}}.transfers is
@@ -28,3 +32,7 @@ comment on column {{schema}}.transfers.submission_key is
   'The idempotency key that is sent; null before the first attempt, and where earlier code sent the host''s key.';
 comment on column {{schema}}.transfers.client is 'The client of its last request, where the gateway distinguishes clients.';
 comment on column {{schema}}.transfers.gateway is 'The gateway that it is sent to.';
+comment on column {{schema}}.transfers.metadata is 'What the host has noted beside it; null where it has nothing. transfer_metadata finds it.';
+comment on column {{schema}}.transfers.resubmission_of is 'The ended transfer that it was resubmitted for.';
+comment on column {{schema}}.transfers.resubmitted_as is 'The transfer that it was resubmitted as.';
+comment on column {{schema}}.transfers.batch_id is 'The batch that it belongs to.';

@@ -10,16 +10,19 @@ import {
 import type { Driver } from '../database/driver.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
+import { withMetadata } from '../transfers/beside.ts'
 import { writeReturns } from '../transfers/returns.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { readClaim } from '../transfers/transfer-row.ts'
 
 const texts = {
-  fetch: 'select * from {{schema}}.fetch_for_gateways($1, $2, $3, $4, $5::text[])',
+  fetch: withMetadata('select * from {{schema}}.fetch_for_gateways($1, $2, $3, $4, $5::text[])'),
   touch: 'select {{schema}}.queue_extend($1::uuid[], $2::integer[])',
   // A statement of its own: it has to see what was touched.
   heartbeats: 'select id, age_ms from {{schema}}.queue_heartbeats($1::uuid[], $2::integer[])',
-  claim: 'select * from {{schema}}.claim_for_gateways($1::text[], $2::uuid[], $3::integer[], $4, $5, $6::text[])',
+  claim: withMetadata(
+    'select * from {{schema}}.claim_for_gateways($1::text[], $2::uuid[], $3::integer[], $4, $5, $6::text[])',
+  ),
   settle: 'select id, attempt, result from {{schema}}.settle($1::jsonb, $2)',
   unsubmitted: `select t.id from {{schema}}.transfer t
     where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.id > $1 and t.updated_at < clock_timestamp() - interval '15 seconds'

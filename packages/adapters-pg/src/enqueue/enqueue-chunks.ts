@@ -1,5 +1,6 @@
 import { type EnqueuedTransfer, OutlayError } from '@outlay/core'
 import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
+import { refusedBatch } from '../batches/batches.ts'
 import type { Driver } from '../database/driver.ts'
 import { type Statement, statements } from '../database/statement.ts'
 
@@ -11,6 +12,7 @@ const texts = {
     from unnest($1::text[], $2::text[], $3::text[]) with ordinality as n (account_id, key, fingerprint, position)
     join {{schema}}.transfer t on t.account_id = n.account_id and t.idempotency_key = n.key
     where t.fingerprint <> n.fingerprint`,
+  refused_batches: `select r.stored_position as position, r.refusal from {{schema}}.refused_batches($1::text[], $2::text[], $3::text[]) r`,
   stored_ids: `select n.position::integer as position from unnest($1::text[], $2::text[], $3::text[]) with ordinality as n (account_id, key, id, position)
     join {{schema}}.transfer t on t.id = n.id
     where not exists (select 1 from {{schema}}.transfer k where k.account_id = n.account_id and k.idempotency_key = n.key)`,
@@ -87,18 +89,29 @@ async function explainRefusal<Tx>(
   transfers: readonly NewTransfer[],
 ): Promise<OutlayError> {
   const { keys, ids } = findRepeated(transfers)
+  const batches = new Map<number, string>()
   for (let from = 0; from < transfers.length; from += chunkSize) {
     const chunk = transfers.slice(from, from + chunkSize)
     const columns = [chunk.map((one) => one.accountId), chunk.map((one) => one.idempotencyKey)]
     const fingerprints = chunk.map((one) => one.fingerprint)
     const others = await driver.execute(tx, sql.other_requests, [...columns, fingerprints])
     const stored = await driver.execute(tx, sql.stored_ids, [...columns, chunk.map((one) => one.id)])
+    if (chunk.some(({ batchId }) => batchId !== undefined)) {
+      const refused = await driver.execute(tx, sql.refused_batches, [
+        ...columns,
+        chunk.map(({ batchId }) => batchId ?? ''),
+      ])
+      for (const one of refused.map(readRefused)) batches.set(from + one.position - 1, one.refusal)
+    }
     for (const row of others) keys.add(from + readPosition(row).position - 1)
     for (const row of stored) ids.add(from + readPosition(row).position - 1)
   }
   const issues = transfers.flatMap((transfer, position) => [
     ...(keys.has(position) ? [keyIssue(position)] : []),
     ...(ids.has(position) ? [idIssue(position, transfer.id)] : []),
+    ...[batches.get(position)].flatMap((one) =>
+      one === undefined ? [] : [refusedBatch(one, transfer.batchId, `${position}.`)],
+    ),
   ])
   const [first, ...rest] = issues.slice(0, maxIssues)
   if (first !== undefined) return OutlayError.fromIssues([first, ...rest])
@@ -139,4 +152,5 @@ const idIssue = (position: number, id: string) => ({
   message: `Another transfer has the id ${id}; leave the id out or generate a new one.`,
 })
 
+const readRefused = rowDecoder('transfer', { position: Column.integer, refusal: Column.text })
 const readPosition = rowDecoder('transfer', { position: Column.integer })

@@ -1,5 +1,6 @@
 import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@outlay/core'
 import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
+import { batchError } from '../batches/batches.ts'
 import type { Driver } from '../database/driver.ts'
 import { type Statement, statements } from '../database/statement.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
@@ -11,6 +12,10 @@ const texts = {
   enqueue_one: 'select {{schema}}.enqueue_one_to($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11) as written',
   enqueue_many: `select written, at, stored_position from {{schema}}.enqueue_many_to(
     $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[])`,
+  enqueue_one_with:
+    'select {{schema}}.enqueue_one_with($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12::jsonb) as written',
+  enqueue_many_with: `select written, at, stored_position from {{schema}}.enqueue_many_with(
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])`,
   stored_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   stored_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
     join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
@@ -20,6 +25,8 @@ const tracedTexts = {
   ...texts,
   enqueue_one_traced: keepTraceOfOne(texts.enqueue_one),
   enqueue_many_traced: keepTraceOfMany(texts.enqueue_many),
+  enqueue_one_with_traced: keepTraceOfOne(texts.enqueue_one_with),
+  enqueue_many_with_traced: keepTraceOfMany(texts.enqueue_many_with),
 } as const
 
 /** Shortest time between two notifications of one process, in milliseconds; commits that notify hold one lock in turn. */
@@ -97,15 +104,38 @@ async function enqueueOne<Tx>(
     transfer.environment ?? null,
     transfer.gateway,
   ]
-  const [row = {}] =
-    traceparent === undefined
-      ? await driver.execute(tx, sql.enqueue_one, values)
-      : await driver.execute(tx, sql.enqueue_one_traced, [...values, traceparent])
+  const beside = writeBeside(transfer)
+  const [row = {}] = await executeOne(driver, sql, tx, beside === null ? values : [...values, beside], traceparent)
   const { written } = readWritten(row)
+  if (written?.startsWith(refused)) throw batchError(written.slice(refused.length), transfer.batchId)
   if (written !== null) return [fresh(transfer, written)]
   const stored = readOne(await driver.execute(tx, sql.stored_key, [accountId, idempotencyKey]))
   if (stored === undefined) throw storedId(id)
   return [{ ...stored, reused: true }]
+}
+
+/** What is stored beside a transfer, as JSON text; null for nearly all, which are written by the statements without it. */
+const writeBeside = ({ metadata, batchId, replaces }: NewTransfer): string | null =>
+  metadata === undefined && batchId === undefined ? null : JSON.stringify({ metadata, batch: batchId, replaces })
+
+/** What the function answers with instead of a time where a batch may not have the transfer, before the reason. */
+const refused = 'batch '
+
+/** Parameters of the statements without anything beside the transfers. */
+const plainParameters = 11
+
+const executeOne = <Tx>(driver: Driver<Tx>, sql: Sql, tx: Tx, values: readonly unknown[], traceparent?: string) => {
+  const isPlain = values.length === plainParameters
+  if (traceparent === undefined) return driver.execute(tx, isPlain ? sql.enqueue_one : sql.enqueue_one_with, values)
+  const statement = isPlain ? sql.enqueue_one_traced : sql.enqueue_one_with_traced
+  return driver.execute(tx, statement, [...values, traceparent])
+}
+
+const executeMany = <Tx>(driver: Driver<Tx>, sql: Sql, tx: Tx, values: readonly unknown[], traceparent?: string) => {
+  const isPlain = values.length === plainParameters
+  if (traceparent === undefined) return driver.execute(tx, isPlain ? sql.enqueue_many : sql.enqueue_many_with, values)
+  const statement = isPlain ? sql.enqueue_many_traced : sql.enqueue_many_with_traced
+  return driver.execute(tx, statement, [...values, traceparent])
 }
 
 /** Makes one statement of these transfers; it gives `undefined` and writes none when one has the key or the id of another request. */
@@ -130,11 +160,11 @@ function prepareMany<Tx>(
     transfers.map((transfer) => transfer.environment ?? ''),
     transfers.map((transfer) => transfer.gateway),
   ]
+  const beside = transfers.map(writeBeside)
+  const isPlain = beside.every((one) => one === null)
   return async () => {
-    const rows =
-      traceparent === undefined
-        ? await driver.execute(tx, sql.enqueue_many, values)
-        : await driver.execute(tx, sql.enqueue_many_traced, [...values, traceparent])
+    const given = isPlain ? values : [...values, beside.map((one) => one ?? '')]
+    const rows = await executeMany(driver, sql, tx, given, traceparent)
     const written = rows.find((row) => readTime(row).at !== null)
     if (written === undefined) return undefined
     const { at } = readWrittenMany(written)
@@ -167,7 +197,7 @@ async function readStored<Tx>(
 
 const keyOf = (transfer: NewTransfer) => `${transfer.accountId}\n${transfer.idempotencyKey}`
 
-function fresh({ counterparty: _, ...transfer }: NewTransfer, at: string): EnqueuedTransfer {
+function fresh({ counterparty: _, replaces: _replaces, ...transfer }: NewTransfer, at: string): EnqueuedTransfer {
   return {
     ...transfer,
     stage: 'queued',

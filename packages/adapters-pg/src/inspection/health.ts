@@ -195,7 +195,7 @@ const texts = {
       select g.reason, ${group}, (array_agg(distinct g.account_id))[1:5] as accounts from (
         select t.id, t.account_id, t.reason, greatest(t.created_at, t.not_before) as at from {{schema}}.transfer t
         where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting') and t.unknown_since is null
-          and t.reason not in ('account_paused', 'unauthenticated', 'insufficient_balance', 'gateway_held')
+          and t.reason not in ('account_paused', 'unauthenticated', 'insufficient_balance', 'gateway_held', 'batch_paused')
           and t.reason <> all ({{schema}}.obstacles())
       ) g group by g.reason
     ) p order by p.reason`,

@@ -1,4 +1,11 @@
-import { Id, type ReturnedAmount, type Stage, type StoredTransfer, type TransferStatus } from '@outlay/core'
+import {
+  Id,
+  type Metadata,
+  type ReturnedAmount,
+  type Stage,
+  type StoredTransfer,
+  type TransferStatus,
+} from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
@@ -24,6 +31,8 @@ export interface TransferFilter {
   readonly since?: string | undefined
   /** Enqueued before then, ISO 8601. */
   readonly until?: string | undefined
+  /** Transfers that have all of these pairs. */
+  readonly metadata?: Metadata | undefined
   /** Only transfers older than the one with this id: the last one of the page before. */
   readonly before?: string | undefined
   /** At most so many. Default 50. */
@@ -74,6 +83,12 @@ export interface TransferSummary {
   readonly expiresAt: string | null
   readonly createdAt: string
   readonly updatedAt: string
+  /** What the host has noted beside it; null where it has nothing. */
+  readonly metadata: Metadata | null
+  /** The ended transfer that it was resubmitted for. */
+  readonly resubmissionOf: string | null
+  /** The transfer that it was resubmitted as. */
+  readonly resubmittedAs: string | null
 }
 
 /** One attempt, as the log has it. */
@@ -153,7 +168,8 @@ const summaryColumns = `v.id, v.account_id, v.idempotency_key, v.stage, v.status
   ${iso('v.next_attempt_at')} as next_attempt_at, ${iso('v.next_poll_at')} as next_poll_at, v.job_state,
   ${iso('v.not_before')} as not_before, ${iso('v.expires_at')} as expires_at, ${iso('v.created_at')} as created_at,
   ${iso('v.updated_at')} as updated_at,
-  case when v.attempts > 0 then coalesce(v.submission_key, v.idempotency_key) end as sent_key, nullif(v.client, '') as client`
+  case when v.attempts > 0 then coalesce(v.submission_key, v.idempotency_key) end as sent_key, nullif(v.client, '') as client,
+  v.metadata, v.resubmission_of, v.resubmitted_as`
 
 const texts = {
   evidence_summary: `select ${summaryColumns} from {{schema}}.transfers v where v.id = $1`,
@@ -261,6 +277,10 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
 
 const lowestId = (atMs: number): string => Id.lowest(new Date(Math.max(0, atMs)))
 
+/** One pair of metadata: a condition of its own for each, so that the planner can begin with the rarest. */
+const pairText = `v.id in (select m.transfer_id from jsonb_each_text($::jsonb) p
+  join {{schema}}.transfer_metadata m on m.name = p.key and m.value = p.value)`
+
 /** Only the filters that are given stand in the text, so that the planner sees which partial index fits. */
 function conditionsOf(filter: TransferFilter): { readonly where: string; readonly values: readonly unknown[] } {
   const wanted = [
@@ -275,6 +295,7 @@ function conditionsOf(filter: TransferFilter): { readonly where: string; readonl
     ['v.created_at >= $::timestamptz', filter.since],
     ['v.created_at < $::timestamptz', filter.until],
     ['v.id < $', filter.before],
+    ...Object.entries(filter.metadata ?? {}).map((pair) => [pairText, JSON.stringify(Object.fromEntries([pair]))]),
   ].filter(([, value]) => value !== undefined)
   const conditions = wanted.map(([condition = ''], index) => condition.replace('$', () => `$${index + 1}`))
   // The place of a stage says which index has it.
@@ -325,6 +346,9 @@ const readSummary: (row: Row) => TransferSummary = rowDecoder('transfer summary'
   expiresAt: Column.nullable(Column.text),
   createdAt: Column.text,
   updatedAt: Column.text,
+  metadata: Column.nullable(Column.json<Metadata>()),
+  resubmissionOf: Column.nullable(Column.text),
+  resubmittedAs: Column.nullable(Column.text),
 })
 
 const readAttempt: (row: Row) => AttemptRecord = rowDecoder('attempt', {

@@ -145,7 +145,8 @@ create index concurrently one_negative on {{schema}}.one (id) where id < 0;
   it('never leave an id at the service without a unique index, wherever one is interrupted and run again', async () => {
     const pool = open(await database.another())
     const client = await pool.connect()
-    const numbered = engineMigrations.filter(({ repeatable }) => !repeatable)
+    // A table needs the functions of its triggers.
+    const numbered = engineMigrations.filter(({ repeatable, sql }) => !repeatable || sql.includes('returns trigger'))
     const split = numbered.findIndex(({ name }) => name.includes('0012_gateways_remote_ids'))
     expect(split).toBeGreaterThan(0)
     await applyMigrations(client, { schema: 'outlay', migrations: numbered.slice(0, split) })

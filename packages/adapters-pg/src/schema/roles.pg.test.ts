@@ -71,6 +71,21 @@ describe('the roles', async () => {
     }
   })
 
+  it('let a web process create a batch, fill it in any isolation, close it and find what is in it', async () => {
+    const engine = engineOf('enqueue')
+    const { id } = await commit('enqueue', (tx) => engine.batches.create(tx, { key: 'roles' }))
+    await commit('enqueue', async (tx) => {
+      await tx.query('set transaction isolation level repeatable read')
+      await engine.transfers.enqueue(tx, samplePayout('acme', { batchId: id, metadata: { order: 'roles' } }))
+      await engine.batches.close(tx, id)
+    })
+    expect((await engine.batches.get(id))?.counts.total).toBe(1)
+    expect((await engine.transfers.find({ metadata: { order: 'roles' } })).transfers).toMatchObject([{ batchId: id }])
+    expect((await engineOf('reader').transfers.find({ batchId: id })).transfers).toHaveLength(1)
+    const canceled = await commit('worker', (tx) => engineOf('worker').batches.cancel(tx, id))
+    expect(canceled).toEqual({ canceled: 1, unended: 0 })
+  })
+
   /** Expects a statement to be refused for lack of a privilege. */
   const forbid = async (part: Part, text: string) => {
     await expect(as(part).query(text), `${part}: ${text}`).rejects.toMatchObject({ code: '42501' })

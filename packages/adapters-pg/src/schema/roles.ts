@@ -91,13 +91,21 @@ begin
   revoke delete on "${schema}".transfer from ${worker};
   grant select, insert on "${schema}".transfer to ${enqueue};
   grant insert on "${schema}".outbox, "${schema}".event, "${schema}".delivery, "${schema}".counterparty_details, "${schema}".trace_context to ${enqueue};
-  grant select on "${schema}".subscription to ${enqueue};
+${grantEnqueue(`"${schema}"`, enqueue)}
 end
 $$;
 
 commit;
 `
 }
+
+/** What stands beside a transfer. To update one column of a batch is to lock its row, in transactions of repeatable read. */
+const grantEnqueue = (
+  schema: string,
+  role: string,
+): string => `  grant select, insert on ${schema}.transfer_metadata, ${schema}.batch, ${schema}.closed_batch, ${schema}.batch_change to ${role};
+  grant update (metadata) on ${schema}.batch to ${role};
+  grant select on ${schema}.subscription, ${schema}.resubmission, ${schema}.batch_count, ${schema}.paused_batch, ${schema}.batches to ${role};`
 
 const createRole = (role: string): string => `do $$
 begin

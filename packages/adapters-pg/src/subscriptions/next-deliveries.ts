@@ -1,4 +1,5 @@
 import { type Statement, statements } from '../database/statement.ts'
+import { metadataOf, resubmissionOf } from '../transfers/beside.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 
 /**
@@ -39,7 +40,8 @@ const readyText = (types: readonly number[]): string => {
  */
 const nextText = `{{due}}
   select f.transfer_id, f.sequence, f.failures, f.begun, e.type, {{schema}}.iso(e.occurred_at) as occurred_at,
-    t.id, t.account_id, t.gateway, t.idempotency_key, t.fingerprint, t.request,
+    t.id, t.account_id, t.gateway, t.batch_id, t.idempotency_key, t.fingerprint, t.request, ${metadataOf('t.id')} as metadata,
+    ${resubmissionOf('t.id')} as resubmission_of,
     {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at,
     e.stage, e.status, e.failure, e.remote_id, e.reason, e.attempt, e.returned,
     {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(e.occurred_at) as updated_at,

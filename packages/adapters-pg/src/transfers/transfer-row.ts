@@ -1,11 +1,22 @@
-import type { Environment, Stage, StoredRequest, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
+import type {
+  Environment,
+  Metadata,
+  Stage,
+  StoredRequest,
+  StoredTransfer,
+  TransferFailure,
+  TransferStatus,
+} from '@outlay/core'
 import { type Claim, Column, type PolledTransfer, rowDecoder } from '@outlay/core/adapter'
 import { readFirst } from '../database/read-rows.ts'
 import type { Row } from '../database/statement.ts'
+import { metadataOf, resubmissionOf } from './beside.ts'
 
 /** What a statement selects of the transfer table `t` for {@link readTransfer}. */
 export const transferColumns = `t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request, t.stage, t.status, t.failure, t.remote_id,
-  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at, t.environment, t.gateway`
+  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at, t.environment, t.gateway, t.batch_id,
+  ${metadataOf('t.id')} as metadata, ${resubmissionOf('t.id')} as resubmission_of,
+  (select x.successor_id from {{schema}}.resubmission x where x.transfer_id = t.id) as resubmitted_as`
 
 /** Reads a row of the transfer table as the statements of this package select it. */
 export const readTransfer: (row: Row) => StoredTransfer = rowDecoder('transfer', {
@@ -19,6 +30,10 @@ export const readTransfer: (row: Row) => StoredTransfer = rowDecoder('transfer',
   // Events do not select it.
   environment: Column.optional(Column.word<Environment>()),
   gateway: Column.text,
+  metadata: Column.optional(Column.json<Metadata>()),
+  batchId: Column.optional(Column.text),
+  resubmissionOf: Column.optional(Column.text),
+  resubmittedAs: Column.optional(Column.text),
   stage: Column.word<Stage>(),
   status: Column.word<TransferStatus>(),
   failure: Column.nullable(Column.json<TransferFailure>()),
@@ -49,6 +64,7 @@ export const readClaim: (row: Row) => Omit<Claim, 'claimedBy'> = rowDecoder('cla
   expiresAt: Column.nullable(Column.text),
   environment: Column.optional(Column.word<Environment>()),
   gateway: Column.text,
+  metadata: Column.optional(Column.json<Metadata>()),
   credentialRefusals: Column.from('refusals', Column.integer),
   ownRefusals: Column.integer,
   // Only traced statements select these two.

@@ -116,4 +116,5 @@ const csvColumns: readonly Column<TransferSummary>[] = [
   ['enqueued_at', (row) => row.createdAt],
   ['updated_at', (row) => row.updatedAt],
   ['gateway', (row) => row.gateway],
+  ['metadata', (row) => (row.metadata === null ? null : JSON.stringify(row.metadata))],
 ]

@@ -40,6 +40,23 @@ describe('outlay transfers resubmit', async () => {
     expect(stdout).toContain(`"outlay transfers show ${newId}"`)
   })
 
+  it('corrects amount and address, once, and both transfers show the link', async () => {
+    const id = await fail()
+    await host.engine.stop()
+    const corrected = ['--amount', '11.00', '--to', '01J0000000000000000000000C']
+    expect(await run(id, ...corrected)).toMatchObject({ code: 0, stdout: expect.stringContaining('corrected request') })
+    const { id: newId, request } = await again()
+    expect(request).toMatchObject({
+      amount: { value: '11.00' },
+      destination: { addressId: '01J0000000000000000000000C' },
+    })
+    const show = (one: string) => outlay(['transfers', 'show', one], { DATABASE_URL: host.database.url })
+    expect((await show(id)).stdout).toMatch(new RegExp(`resubmitted as +${newId}`))
+    expect((await show(newId)).stdout).toMatch(new RegExp(`resubmits +${id}`))
+    expect(await run(id)).toMatchObject({ code: 1, stderr: expect.stringContaining(newId) })
+    expect(await run(id, '--amount', 'many')).toMatchObject({ code: 1, stderr: expect.stringContaining('amount') })
+  })
+
   it('names the resubmission that has failed too, and what to do', async () => {
     const id = await fail()
     expect((await run(id)).code).toBe(0)

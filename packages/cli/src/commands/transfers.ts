@@ -86,8 +86,19 @@ function describe(
     ['waits for', stuck?.waitsFor ?? null],
     ['what to do', stuck?.remedy ?? null],
     ['archived', archivedAt],
+    ['resubmits', summary.resubmissionOf],
+    ['resubmitted as', summary.resubmittedAs],
+    ['metadata', formatMetadata(summary.metadata)],
   ])
 }
+
+/** The pairs of one transfer in a line. */
+const formatMetadata = (metadata: TransferSummary['metadata']): string | null =>
+  metadata === null
+    ? null
+    : Object.entries(metadata)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(', ')
 
 /** Formats attempts with their answers. */
 export function formatAttempts(attempts: Evidence['attempts']): string {
@@ -260,9 +271,12 @@ async function readAll(session: Session, ids: readonly string[]): Promise<readon
 export async function resubmitTransfer(
   session: Session,
   id: string,
-  options: ResubmitOptions,
+  given: Omit<ResubmitOptions, 'amount' | 'destination'> & Correction,
   gatewayModule?: string,
 ): Promise<number> {
+  const { amount, to, ...others } = given
+  const isCorrected = amount !== undefined || to !== undefined
+  const options = { ...others, ...(isCorrected ? await readCorrection(session, Id.parse(id), { amount, to }) : {}) }
   const resubmit = ({ transfers }: Session['engine']) =>
     session.transaction((tx) => transfers.resubmit(tx, Id.parse(id), options))
   const again =
@@ -271,13 +285,33 @@ export async function resubmitTransfer(
   session.begin(
     reused
       ? `The key ${idempotencyKey} has this request already, as ${newId}, which is ${status} (${stage}); nothing was enqueued.${describeReused(again)}`
-      : `${newId} enqueued under the new key ${idempotencyKey}, with the request of ${id}.`,
+      : `${newId} enqueued under the new key ${idempotencyKey}, with the ${isCorrected ? 'corrected ' : ''}request of ${id}.`,
   )
   const holds = await readHolds(session, again.accountId)
   session.write({ id: newId, idempotencyKey, reused, stage, status, resubmits: id, holds }, () =>
     reused ? '' : formatHolds(holds),
   )
   return reused && isUnpaid(again) ? 1 : 0
+}
+
+/** What a person corrects of a transfer: the amount in the same currency, and the id of another address of the same kind. */
+interface Correction {
+  readonly amount?: string | undefined
+  readonly to?: string | undefined
+}
+
+async function readCorrection(
+  session: Session,
+  id: string,
+  { amount, to }: Correction,
+): Promise<Pick<ResubmitOptions, 'amount' | 'destination'>> {
+  const [transfer] = await readAll(session, [id])
+  if (transfer === undefined) return {}
+  const { address: _summary, addressId: _id, ...leg } = transfer.request.destination
+  return {
+    ...(amount === undefined ? {} : { amount: { ...transfer.request.amount, value: amount } }),
+    ...(to === undefined ? {} : { destination: { ...leg, addressId: to } }),
+  }
 }
 
 const isUnpaid = ({ stage, status }: Pick<StoredTransfer, 'stage' | 'status'>) =>

@@ -1,5 +1,5 @@
 import type { RoleNames } from '@outlay/adapters-pg'
-import { eventTypes, type ResubmitOptions } from '@outlay/core'
+import { eventTypes } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../output/duration.ts'
 import type { CliContext } from '../session/cli-context.ts'
@@ -185,6 +185,11 @@ function addTransfers(program: Command, perform: Perform): void {
     .option('--not-before <time>', 'when to send it at the earliest, or "now" (default: as the ended one)')
     .option('--expires-at <time>', 'when to send it at the latest, or "never" (default: as the ended one)')
     .option(
+      '--amount <value>',
+      'the amount that should have been paid, in the same currency (default: as the ended one)',
+    )
+    .option('--to <address>', 'id of the address where it should have gone (default: as the ended one)')
+    .option(
       '--gateway-module <file>',
       "a module that exports the host's gateway, and its catalog if it has one of its own",
     )
@@ -199,10 +204,14 @@ interface ResubmitCommandOptions {
   readonly key?: string
   readonly notBefore?: string
   readonly expiresAt?: string
+  readonly amount?: string
+  readonly to?: string
   readonly gatewayModule?: string
 }
 
-const readAgain = ({ key, notBefore, expiresAt }: Omit<ResubmitCommandOptions, 'gatewayModule'>): ResubmitOptions => ({
+const readAgain = ({ key, notBefore, expiresAt, amount, to }: Omit<ResubmitCommandOptions, 'gatewayModule'>) => ({
+  amount,
+  to,
   idempotencyKey: key,
   notBefore: notBefore === 'now' ? null : notBefore,
   expiresAt: expiresAt === 'never' ? null : expiresAt,

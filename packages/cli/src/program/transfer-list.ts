@@ -1,4 +1,4 @@
-import { type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
+import { type Metadata, type Stage, stages, type TransferStatus, transferStatuses } from '@outlay/core'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../output/duration.ts'
 import { parseCount } from './count.ts'
@@ -15,6 +15,7 @@ interface ListOptions {
   readonly currency?: string
   readonly since?: string
   readonly until?: string
+  readonly metadata?: Metadata
   readonly stuck?: true
   readonly totals?: true
   readonly csv?: true
@@ -37,6 +38,7 @@ export function addTransferList(transfers: Command, perform: Perform): void {
     .option('--currency <name>', 'only in this currency')
     .option('--since <time>', 'only those enqueued since, for example 2h or 2026-12-01T00:00:00Z', parseMoment)
     .option('--until <time>', 'only those enqueued before, for example 1d or 2026-12-31T00:00:00-05:00', parseMoment)
+    .option('--metadata <key=value...>', 'only with this pair of metadata, or these pairs', parsePair)
     .option('--stuck', 'only those that wait for something other than their turn, and what to do')
     .option('--totals', 'instead of them, count and sum of all that match, by currency and status')
     .option('--csv', 'write them as CSV')
@@ -65,4 +67,11 @@ function parseMoment(text: string): string {
   if (Number.isNaN(at))
     throw new InvalidArgumentError('Write it as 2h or 7d, or as 2026-12-01T00:00:00Z with its zone.')
   return new Date(at).toISOString()
+}
+
+/** Reads one pair, and adds it to those that were given before. */
+function parsePair(text: string, before: Metadata = {}): Metadata {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('Write it as order=1042.')
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
 }

@@ -74,21 +74,23 @@ export function resubmitKey({ idempotencyKey }: Pick<StoredTransfer, 'idempotenc
   return IdempotencyKey.is(key) ? key : `${fingerprint(idempotencyKey)}:resubmit`
 }
 
-/** The request of a transfer: to the address at the service, or with the counterparty in full when it has no address yet. */
+/** The request of a transfer: to another destination, to the address at the service, or with the counterparty in full when it has none yet. */
 export async function findOrder<Tx>(
   backend: Pick<TransferPort<Tx>, 'counterparty'>,
   tx: Tx,
-  { id, accountId, request }: StoredTransfer,
+  { id, accountId, request, metadata }: StoredTransfer,
+  corrected?: EnqueueRequest['destination'],
 ): Promise<EnqueueRequest> {
+  if (corrected !== undefined) return { ...request, accountId, metadata, destination: corrected }
   const registered = Counterparty.registered(request)
-  if (registered !== undefined) return { ...registered, accountId }
+  if (registered !== undefined) return { ...registered, accountId, metadata }
   const details = await backend.counterparty(tx, id)
   if (details === undefined) {
     const message = `The details of the counterparty of ${id} are wiped; enqueue a new transfer with them.`
     throw new OutlayError('conflict', message)
   }
   const { addressId: _id, address: _summary, ...leg } = request.destination
-  return { ...request, accountId, destination: { ...leg, address: details.address } }
+  return { ...request, accountId, metadata, destination: { ...leg, address: details.address } }
 }
 
 /**
@@ -98,7 +100,7 @@ export async function findOrder<Tx>(
  */
 export function timesAgain(
   ended: Pick<StoredTransfer, 'id' | 'notBefore' | 'expiresAt'>,
-  given: Omit<ResubmitOptions, 'idempotencyKey'>,
+  given: Pick<ResubmitOptions, 'notBefore' | 'expiresAt'>,
   now: Date,
 ): Pick<EnqueueRequest, 'notBefore' | 'expiresAt'> {
   const { notBefore = ended.notBefore, expiresAt = ended.expiresAt } = given

@@ -9,6 +9,7 @@ import type { Gateway, SubmitResult } from '../ports/gateway.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { ObserveRules } from '../ports/observations.ts'
 import type { Runtime } from '../ports/runtime.ts'
+import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { Subscription } from '../ports/subscriptions.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
@@ -19,12 +20,14 @@ import { createAccounts } from './account-commands.ts'
 import { refuseAddresses } from './address-ids.ts'
 import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
+import { createBatches } from './batches.ts'
 import { isText } from './checked-text.ts'
-import { cancelTransfer, findEnded, findOrder, isKnowable, resubmitKey, timesAgain } from './commands.ts'
+import { cancelTransfer, isKnowable } from './commands.ts'
 import { noticeEnded } from './ended-keys.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from './enqueueing.ts'
 import { decideEnvironment, environmentAgain, markEnvironment } from './environment.ts'
+import { readQuery } from './finding.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { type Gateways, type Route, readGateways, routeTransfer } from './gateways.ts'
@@ -36,6 +39,7 @@ import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
 import { compareTransfer, resolveTransfer } from './resolving.ts'
 import { resolveReturn } from './resolving-returns.ts'
+import { resubmit } from './resubmitting.ts'
 import { decideReturnReading, longestReturnWindowMs } from './return-reading.ts'
 import {
   anyClient,
@@ -125,6 +129,7 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   return {
     transfers: createTransfers(options, runtime, rules),
     accounts: createAccounts(backend, runtime, gateways),
+    batches: createBatches(backend, Id.createSequence(runtime.clock, runtime.random)),
     subscribe: (name, types, handler, options) =>
       subscribe(name, () => makeSubscription(name, types, handler, options)),
     subscribeMany: (name, types, handler, options) =>
@@ -219,8 +224,8 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
     telemetry === undefined
       ? backend.enqueue(tx, transfers)
       : traceEnqueue(telemetry, transfers, (traceparent) => backend.enqueue(tx, transfers, traceparent))
-  const enqueue = async (tx: Tx, request: EnqueueRequest, again?: Parameters<typeof prepare>[2]) => {
-    const transfer = prepare(request, '', again)
+  const enqueue = async (tx: Tx, request: EnqueueRequest) => {
+    const transfer = prepare(request, '')
     const [enqueued] = await write(tx, [transfer])
     if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
     checkReused(transfer, enqueued)
@@ -239,26 +244,22 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
       }
       return noticeEnded(await write(tx, await prepareTransfers(requests, runtime, prepareNew)), runtime.logger)
     },
-    get: async (transferId) => (isKnowable(transferId) ? backend.get(transferId) : undefined),
+    get: async (transferId, tx) => (isKnowable(transferId) ? backend.get(transferId, tx) : undefined),
     getByKey: async (accountId, key) =>
       isText(accountId) && isText(key) ? backend.getByKey(accountId, key) : undefined,
+    find: async (query, tx) => backend.find(readQuery(query), tx),
     cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
     resolveReturn: (tx, transferId, resolution) => resolveReturn(backend, tx, transferId, resolution),
     compare: (transferId, remoteId, { signal = new AbortController().signal } = {}) =>
       compareTransfer({ backend, gateways }, transferId, remoteId, signal),
-    async resubmit(tx, transferId, options = {}) {
-      checkNames(options, ['idempotencyKey', 'notBefore', 'expiresAt'])
-      const { idempotencyKey, ...times } = options
-      const ended = await findEnded(backend, tx, transferId)
-      const { gateway } = ended
-      const environment = environmentAgain(ended, gateways.find(gateway)?.environment)
-      const order = {
-        ...(await findOrder(backend, tx, ended)),
-        ...timesAgain(ended, times, runtime.clock.now()),
-        idempotencyKey: idempotencyKey ?? resubmitKey(ended),
+    resubmit(tx, transferId, options) {
+      const prepareAgain = (request: EnqueueRequest, ended: StoredTransfer) => {
+        const environment = environmentAgain(ended, gateways.find(ended.gateway)?.environment)
+        return prepare(request, '', { gateway: ended.gateway, environment })
       }
-      return enqueue(tx, order, { gateway, environment })
+      const parts = { backend, now: runtime.clock.now(), prepare: prepareAgain, write }
+      return resubmit(parts, tx, transferId, options)
     },
     release: async (tx, transferId) => isKnowable(transferId) && backend.release(tx, transferId),
     async observe(tx, accountId, observations, options = {}) {

@@ -1,4 +1,5 @@
 import type { EventType } from '../event.ts'
+import type { Metadata } from '../metadata.ts'
 import type { AccountLimitsChange, AccountState } from '../ports/accounts.ts'
 import type { Backlog } from '../ports/backlog.ts'
 import type { Observation } from '../ports/gateway.ts'
@@ -13,10 +14,12 @@ import type {
   StopTarget,
 } from '../ports/safety.ts'
 import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
+import type { TransferPage, TransferQuery } from '../ports/transfer-query.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
 import type { TransferOrder } from '../transfer.ts'
 import type { Archived, ArchiveOptions } from './archiving.ts'
+import type { Batches } from './batch-commands.ts'
 import type { WorkersState } from './lifecycle.ts'
 import type { ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import type { WebhookAnswer } from './webhooks.ts'
@@ -39,6 +42,29 @@ export interface EnqueueRequest extends TransferOrder {
    * 1971 on and after `notBefore`. A transfer whose request may have left is carried through. Default: no end.
    */
   readonly expiresAt?: string | Date | undefined
+  /**
+   * Up to 50 pairs of text to find the transfer by: keys of 1 to 40 characters, values of at most 500. It is stored beside the transfer,
+   * is in its events, and is sent only where the gateway maps it. It is no part of what a key stands for: a repeat with other metadata
+   * returns the first transfer with those that it has. Default: none.
+   */
+  readonly metadata?: Metadata | undefined
+  /**
+   * The batch that it enters: the id of one that is not closed. As metadata, it is no part of what a key stands for. Default: none.
+   */
+  readonly batchId?: string | undefined
+}
+
+/** Which transfers {@link Transfers.find} finds. An absent member does not narrow the search. */
+export interface FindTransfers extends Omit<TransferQuery, 'createdAfter' | 'createdBefore' | 'limit'> {
+  /**
+   * Enqueued then or later: ISO 8601 with a zone, or a Date. Where nothing else has an index, a transfer whose id you made yourself more than
+   * an hour before its enqueue may be missed; so it is with `createdBefore`.
+   */
+  readonly createdAfter?: string | Date | undefined
+  /** Enqueued before then. */
+  readonly createdBefore?: string | Date | undefined
+  /** Transfers on a page, from 1 to 1000. Default 50. */
+  readonly limit?: number | undefined
 }
 
 /** Commands and reads of transfers. Commands take the host's transaction first. */
@@ -53,7 +79,7 @@ export interface Transfers<Tx> {
    *
    * A refusal happens before any SQL, so the transaction stays usable.
    * @throws OutlayError any code of a broken rule, with the field; `idempotency_key_mismatch` when the account has the key for
-   *   another request.
+   *   another request; `conflict` with the field `batchId` for a batch that does not exist, is closed or is of another account.
    */
   enqueue(tx: Tx, request: EnqueueRequest): Promise<EnqueuedTransfer>
   /**
@@ -62,10 +88,22 @@ export interface Transfers<Tx> {
    * @throws OutlayError naming every broken request, a hundred at most; fields start with the index, `3.amount.value`.
    */
   enqueueMany(tx: Tx, requests: readonly EnqueueRequest[]): Promise<readonly EnqueuedTransfer[]>
-  /** One transfer; `undefined` when it does not exist. */
-  get(transferId: string): Promise<StoredTransfer | undefined>
+  /** One transfer, as the transaction sees it if there is one; `undefined` when it does not exist. */
+  get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
   /** One transfer by the key that it was enqueued with. */
   getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
+  /**
+   * Finds transfers, the newest first by their ids, as the transaction sees them if there is one. All members together narrow the search.
+   * Give `nextCursor` as `cursor` for the next page: no transfer is on two pages, and those that are enqueued meanwhile are on none.
+   *
+   * A call reads at most twenty thousand transfers. So a page may have fewer transfers than its limit, or none, and still a `nextCursor`:
+   * go on until that is null. Metadata, the account, a stage before `submitted` and times are found by indexes.
+   * @throws OutlayError `invalid_request`, `invalid_id` with the field, before any SQL; also for an `accountId` that is there and undefined,
+   *   which would find the transfers of everybody
+   * @example
+   * const { transfers } = await engine.transfers.find({ accountId, metadata: { order: '1042' } })
+   */
+  find(query: FindTransfers, tx?: Tx): Promise<TransferPage>
   /**
    * Returns a blocked or waiting transfer to the queue with its own key. It is sent at once, but not before its `notBefore`.
    * False when it is in no such stage.
@@ -106,18 +144,22 @@ export interface Transfers<Tx> {
    */
   compare(transferId: string, remoteId: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
   /**
-   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key. It goes to the same address
-   * at the same gateway. A counterparty that was given in full and never registered is given in full again.
+   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key, at the same gateway. It goes to the same
+   * address with the same amount, unless the caller corrects them. A counterparty that was given in full and never registered is given in
+   * full again.
    *
-   * By default the key is derived from the idempotency key of the ended transfer, `k:resubmit` from `k`, and not from its id. So every
-   * caller that resubmits the transfer gets the same new one, with `reused`. A key of the caller's own creates another one. If the new transfer fails as well, resubmit it by its own id.
+   * A transfer has one successor, however many ask for it at once: `resubmittedAs` of the ended one and `resubmissionOf` of the new one. By
+   * default the key is derived from the idempotency key of the ended transfer, `k:resubmit` from `k`, and not from its id. Every
+   * caller that asks for the same gets the same new transfer, with `reused`; one that asks for something else is refused. If the new transfer fails as well, resubmit it by its own id.
    *
-   * The new transfer keeps the environment, `notBefore` and `expiresAt`, unless other times are given. An `expiresAt` that has passed
+   * It enters the batch of the ended one, unless that has completed, and is counted in its place. It keeps the metadata, the environment, `notBefore` and `expiresAt`, unless other times are given. An `expiresAt` that has passed
    * is refused until the caller gives another one.
-   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted,
+   * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted, when it was
+   *   resubmitted before under another key or with another correction,
    *   when the service accepted it after its end, or when the details of its counterparty are wiped, which they are 30 days after
    *   its end, and with the field `expiresAt` when that has passed; `environment_mismatch` when the gateway of this engine is for
-   *   another environment than the transfer; `invalid_request` with the field for times that cannot be.
+   *   another environment than the transfer; `idempotency_key_mismatch` when the key stands for another transfer; `invalid_request` with the
+   *   field for times that cannot be, and any code of a broken rule for a correction.
    */
   resubmit(tx: Tx, transferId: string, options?: ResubmitOptions): Promise<EnqueuedTransfer>
   /**
@@ -137,6 +179,10 @@ export interface ResubmitOptions {
   readonly notBefore?: string | Date | null | undefined
   /** Null for no end. Default: that of the ended transfer. */
   readonly expiresAt?: string | Date | null | undefined
+  /** The amount that should have been paid. Default: that of the ended transfer. */
+  readonly amount?: EnqueueRequest['amount'] | undefined
+  /** Where it should have gone, whole. Default: the destination of the ended transfer. */
+  readonly destination?: EnqueueRequest['destination'] | undefined
 }
 
 /** Names a gateway. An engine with one gateway needs no name. */
@@ -240,6 +286,7 @@ export interface Engine<Tx> {
   readonly transfers: Transfers<Tx>
   readonly accounts: Accounts<Tx>
   readonly stops: Stops<Tx>
+  readonly batches: Batches<Tx>
   /** Whether anything may be sent from this database, and why not. */
   sending(): Promise<SendingState>
   /** Stops all sending, in every worker, until a reconciliation lifts the fence. False when the database is already fenced. */

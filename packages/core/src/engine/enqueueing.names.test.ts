@@ -52,11 +52,11 @@ it.each([
   )
 })
 
-it('says of metadata where to keep them', () => {
-  const request = { ...payout, metadata: { invoice: '1' } } as never
-  expect(() => prepareTransfer(request, defaultCatalog, naming, '0.')).toThrow(
-    /0\.metadata: is no member of a request; there are accountId.*a table of your own/,
-  )
+it('keeps metadata beside the request, where its fingerprint does not see them', () => {
+  const noted = prepareTransfer({ ...payout, metadata: { invoice: '1' } } as never, defaultCatalog, naming, '0.')
+  expect(noted.metadata).toEqual({ invoice: '1' })
+  expect(noted.request).not.toHaveProperty('metadata')
+  expect(noted.fingerprint).toBe(prepareTransfer(payout as never, defaultCatalog, naming, '').fingerprint)
 })
 
 it('takes a counterparty in full in either spelling, with what is absent as null', () => {

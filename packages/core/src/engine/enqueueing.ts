@@ -3,6 +3,7 @@ import { Counterparty } from '../counterparty.ts'
 import { type Issue, OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { IdempotencyKey } from '../idempotency.ts'
+import { Metadata } from '../metadata.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
@@ -23,7 +24,7 @@ export function checkAccountId(accountId: unknown, field = 'accountId'): void {
 
 /** Members of a request, for a message. */
 const memberNames =
-  'accountId, id, idempotencyKey, notBefore, expiresAt, amount, source, destination, note, brand and quoteId'
+  'accountId, id, idempotencyKey, notBefore, expiresAt, metadata, batchId, amount, source, destination, note, brand and quoteId'
 
 /**
  * Validates a request and completes it with id, key and fingerprint. No I/O: a refusal leaves the transaction usable.
@@ -41,11 +42,21 @@ export function prepareTransfer(
   }
   const { accountId, id: givenId, idempotencyKey: givenKey } = request
   checkAccountId(accountId, `${prefix}accountId`)
-  const { accountId: _account, id: _id, idempotencyKey: _key, notBefore, expiresAt, ...body } = request
+  const {
+    accountId: _account,
+    id: _id,
+    idempotencyKey: _key,
+    notBefore,
+    expiresAt,
+    metadata: given,
+    batchId,
+    ...body
+  } = request
   const order = parseTransferOrder(body, catalog, { fieldPrefix: prefix })
   refuseUnread(body, order, memberNames, prefix)
   const { request: stored, details } = Counterparty.split(order, digest)
   const id = givenId === undefined ? nextId() : Id.parse(givenId, `${prefix}id`)
+  const metadata = Metadata.parse(given, `${prefix}metadata`)
   const idempotencyKey = givenKey === undefined ? id : IdempotencyKey.parse(givenKey, `${prefix}idempotencyKey`)
   return {
     id,
@@ -55,6 +66,8 @@ export function prepareTransfer(
     request: stored,
     ...(details === undefined ? {} : { counterparty: details }),
     ...readTimes(notBefore, expiresAt, prefix),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(batchId === undefined ? {} : { batchId: Id.parse(batchId, `${prefix}batchId`) }),
   }
 }
 
@@ -117,7 +130,7 @@ export async function prepareTransfers(
 }
 
 /** Reads a date and time; null when absent. */
-function readTime(value: string | Date | undefined, field: string): string | null {
+export function readTime(value: string | Date | undefined, field: string): string | null {
   if (value === undefined) return null
   const moment = parseMoment(value)
   if (moment !== null) return moment

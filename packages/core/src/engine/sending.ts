@@ -149,8 +149,9 @@ export async function sendTransfer(
   client: string,
   sending: GuardedSendOptions,
 ): Promise<SubmitResult> {
-  const { transferId, accountId, submissionKey: idempotencyKey, attempt } = claim
-  const submission = { transferId, accountId, idempotencyKey, request, attempt }
+  const { transferId, accountId, submissionKey: idempotencyKey, attempt, metadata } = claim
+  const noted = metadata === undefined ? {} : { metadata }
+  const submission = { transferId, accountId, idempotencyKey, request, attempt, ...noted }
   try {
     return await gateway.submit(client === anyClient ? submission : { ...submission, client }, sending)
   } catch (error) {

@@ -22,7 +22,6 @@ export function refuseUnread(given: object, parsed: object, names: string, prefi
   const field = findDropped(given, parsed, prefix)
   if (field === undefined) return
   const name = field.slice(prefix.length)
-  const kept = name === 'metadata' ? '; keep them in a table of your own, by the key or the id of the transfer' : ''
-  const message = name.includes('.') ? 'does not exist there' : `is no member of a request; there are ${names}${kept}`
+  const message = name.includes('.') ? 'does not exist there' : `is no member of a request; there are ${names}`
   throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
 }

@@ -1,6 +1,7 @@
 import type { AccountPort } from './account-commands.ts'
 import type { ArchivePort } from './archive.ts'
 import type { BacklogPort } from './backlog.ts'
+import type { BatchPort } from './batches.ts'
 import type { ObservationPort } from './observations.ts'
 import type { Operations } from './operations.ts'
 import type { Runtime } from './runtime.ts'
@@ -16,6 +17,7 @@ export interface Backend<Tx>
     TransferPort<Tx>,
     TransferCommandPort<Tx>,
     AccountPort<Tx>,
+    BatchPort<Tx>,
     ObservationPort<Tx>,
     SubscriptionPort<Tx>,
     WorkPort<Tx>,

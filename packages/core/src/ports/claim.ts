@@ -1,5 +1,6 @@
 import type { StoredRequest } from '../counterparty.ts'
 import type { EventType } from '../event.ts'
+import type { Metadata } from '../metadata.ts'
 import type { TransferFailure } from '../transfer.ts'
 import type { TransferReturn } from '../transfer-return.ts'
 import type { TransferStatus } from '../transfer-status.ts'
@@ -57,6 +58,8 @@ export interface Claim {
   readonly expiresAt: string | null
   /** Environment that it was enqueued for; absent when none was declared. */
   readonly environment?: Environment | undefined
+  /** What the host has noted beside it; absent where there is nothing. */
+  readonly metadata?: Metadata | undefined
   /** How often in a row the account's credentials were refused. 0 while they are accepted; then this claim is no probe. */
   readonly credentialRefusals: number
   /** How often the service refused the credentials for this transfer while it accepted others of the account; nearly always 0. */

@@ -1,4 +1,5 @@
 import type { ExternalAddressRequest } from '../external-address.ts'
+import type { Metadata } from '../metadata.ts'
 import type { Transfer, TransferFailure, TransferRequest } from '../transfer.ts'
 import type { TransferReturn } from '../transfer-return.ts'
 import type { TransferStatus } from '../transfer-status.ts'
@@ -14,6 +15,8 @@ export interface Submission {
   /** The result of {@link Gateway.identify}. The request is sent as this client or not at all. Absent when it returned nothing. */
   readonly client?: string | undefined
   readonly request: TransferRequest
+  /** What the host has noted beside the transfer; absent where there is nothing. It is sent only where the gateway maps it. */
+  readonly metadata?: Metadata | undefined
   /** 1 for the first attempt. */
   readonly attempt: number
 }

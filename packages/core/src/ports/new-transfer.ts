@@ -1,4 +1,5 @@
 import type { CounterpartyDetails, StoredRequest } from '../counterparty.ts'
+import type { Metadata } from '../metadata.ts'
 import type { Environment } from '../transfer-type.ts'
 
 /** A transfer to be written in the host's transaction. */
@@ -20,4 +21,10 @@ export interface NewTransfer {
   readonly expiresAt: string | null
   /** Environment of the gateway that it was enqueued for; absent when the gateway declared none. */
   readonly environment?: Environment | undefined
+  /** What the host notes beside it; absent where there is nothing. No part of the fingerprint. */
+  readonly metadata?: Metadata | undefined
+  /** The batch that it enters; absent where there is none. */
+  readonly batchId?: string | undefined
+  /** The ended transfer of that batch in whose place it is enqueued, also when the batch is closed. */
+  readonly replaces?: string | undefined
 }

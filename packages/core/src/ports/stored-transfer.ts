@@ -66,7 +66,7 @@ export const stageTransitions = [
 ] as const satisfies readonly { readonly from: Stage; readonly to: Stage; readonly when: string }[]
 
 /** A transfer as the engine stores it. */
-export interface StoredTransfer extends Omit<NewTransfer, 'counterparty'> {
+export interface StoredTransfer extends Omit<NewTransfer, 'counterparty' | 'replaces'> {
   readonly stage: Stage
   readonly status: TransferStatus
   readonly failure: TransferFailure | null
@@ -80,6 +80,10 @@ export interface StoredTransfer extends Omit<NewTransfer, 'counterparty'> {
   readonly createdAt: string
   /** ISO 8601, UTC. */
   readonly updatedAt: string
+  /** The transfer that it was resubmitted as; absent where there is none, and in events. */
+  readonly resubmittedAs?: string | undefined
+  /** The ended transfer that it was resubmitted for; absent where there is none. */
+  readonly resubmissionOf?: string | undefined
 }
 
 /** The result of an enqueue. */

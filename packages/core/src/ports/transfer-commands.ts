@@ -1,3 +1,4 @@
+import type { NewTransfer } from './new-transfer.ts'
 import type { OperatorNote } from './safety.ts'
 
 /**
@@ -18,6 +19,15 @@ export interface TransferCommandPort<Tx> {
   cancel(tx: Tx, transferId: string): Promise<boolean>
   /** Answers with what is known of the transfer's effect at the service. */
   effectOf(tx: Tx, transferId: string): Promise<Effect>
+  /**
+   * Records that a transfer is about to be enqueued in place of an ended one. Returns the id of the transfer in its place: the new one, or
+   * an earlier one; `undefined` when the key has a transfer that cannot be that. Of calls at once, one gives its own transfer the place.
+   */
+  recordResubmission(
+    tx: Tx,
+    endedId: string,
+    transfer: Pick<NewTransfer, 'id' | 'idempotencyKey' | 'fingerprint'>,
+  ): Promise<string | undefined>
   /**
    * Resolves a blocked transfer: it has this id at the service or, with null, failed as `not_paid`. Does nothing when the
    * transfer is not blocked or does not exist; when `otherId`, a transfer of the same account, has that id at the service; or

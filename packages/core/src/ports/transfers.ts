@@ -1,6 +1,7 @@
 import type { CounterpartyDetails } from '../counterparty.ts'
 import type { NewTransfer } from './new-transfer.ts'
 import type { EnqueuedTransfer, StoredTransfer } from './stored-transfer.ts'
+import type { TransferPage, TransferQuery } from './transfer-query.ts'
 
 /** Writes transfers in the host's transaction and reads them. */
 export interface TransferPort<Tx> {
@@ -17,6 +18,8 @@ export interface TransferPort<Tx> {
   /** One transfer as the transaction sees it; without a transaction, as it is committed. */
   get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
   getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
+  /** A page of transfers, as the transaction sees them; without a transaction, as they are committed. Reads a bounded number of rows. */
+  find(query: TransferQuery, tx?: Tx): Promise<TransferPage>
   /** Details of a counterparty that was never registered; `undefined` when it was registered, or when the details are wiped. */
   counterparty(tx: Tx, transferId: string): Promise<CounterpartyDetails | undefined>
 }

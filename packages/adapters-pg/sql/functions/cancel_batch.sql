@@ -1,0 +1,27 @@
+-- Closes a batch and ends those of its transfers that have no effect, as cancel() does. Returns how many; null when there is no such batch.
+create or replace function {{schema}}.cancel_batch(p_id text) returns integer language plpgsql as $$
+declare
+  v_ids text[];
+  v_sequences integer[];
+begin
+  if not exists (select from {{schema}}.batch b where b.id = p_id) then
+    return null;
+  end if;
+  insert into {{schema}}.closed_batch (batch_id) values (p_id) on conflict do nothing;
+  perform from {{schema}}.transfer t
+  where t.batch_id = p_id and t.stage in ('queued', 'awaiting_funds', 'blocked') order by t.id for no key update;
+  with canceled as (
+    update {{schema}}.transfer t
+    set stage = 'settled', status = 'canceled', reason = null, event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
+    where t.batch_id = p_id and t.stage in ('queued', 'awaiting_funds', 'blocked') and {{schema}}.effect_of(t) = 'none'
+    returning t.id, t.event_sequence
+  )
+  select array_agg(c.id), array_agg(c.event_sequence) into v_ids, v_sequences from canceled c;
+  if v_ids is null then
+    return 0;
+  end if;
+  perform {{schema}}.queue_remove(array(select {{schema}}.job_id(i.id) from unnest(v_ids) as i (id)));
+  perform {{schema}}.record_events(v_ids, v_sequences, array_fill('transfer.canceled'::text, array[cardinality(v_ids)]));
+  return cardinality(v_ids);
+end
+$$;

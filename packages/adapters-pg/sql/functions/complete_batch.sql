@@ -1,0 +1,31 @@
+-- Completes a closed batch in which everything has ended, with its event, and returns true; at most once. Nobody may be about to enqueue into it. The
+-- event is one of its newest transfer that no other transaction has locked: events are those of transfers. The caller has locked the batch.
+create or replace function {{schema}}.complete_batch(p_id text) returns boolean language plpgsql as $$
+declare
+  v_member text;
+  v_sequence integer;
+begin
+  if not pg_try_advisory_xact_lock({{schema}}.batch_lock(p_id)) then
+    return false;
+  end if;
+  -- What committed before the lock is seen from here on.
+  if exists (select from {{schema}}.batch_change x where x.batch_id = p_id)
+    or exists (select from {{schema}}.batch_count n where n.batch_id = p_id and n.unended <> 0)
+    -- Of what has ended in doubt, a person or an acceptance has yet to say whether it was paid.
+    or exists (
+      select from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
+      where a.unmatched and t.batch_id = p_id and {{schema}}.ended_in_doubt(t)) then
+    return false;
+  end if;
+  select t.id into v_member from {{schema}}.transfer t where t.batch_id = p_id order by t.id desc limit 1 for no key update skip locked;
+  if v_member is null and exists (select from {{schema}}.transfer t where t.batch_id = p_id) then
+    return false;
+  end if;
+  update {{schema}}.batch b set completed_at = clock_timestamp() where b.id = p_id and b.completed_at is null;
+  if v_member is not null and found then
+    update {{schema}}.transfer t set event_sequence = t.event_sequence + 1 where t.id = v_member returning t.event_sequence into v_sequence;
+    perform {{schema}}.record_events(array[v_member], array[v_sequence], array['batch.completed']);
+  end if;
+  return true;
+end
+$$;

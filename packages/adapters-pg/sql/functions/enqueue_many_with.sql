@@ -1,0 +1,40 @@
+-- The same as enqueue_many_in, with what is stored beside each transfer, as JSON: {"metadata": {…}, "batch": id}, or an empty text for nothing. Returns no
+-- row and writes nothing where a batch may not have one of them.
+create or replace function {{schema}}.enqueue_many_with(
+  p_ids text[], p_jobs uuid[], p_account_ids text[], p_keys text[], p_fingerprints text[], p_requests text[],
+  p_notify boolean, p_not_before text[], p_expires_at text[], p_environments text[], p_gateways text[], p_beside text[]
+) returns table (written boolean, at text, stored_position integer) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_batches text[] := array(
+    select coalesce(nullif(n.beside, '')::jsonb ->> 'batch', '') from unnest(p_beside) with ordinality as n (beside, position)
+    order by n.position);
+  v_row record;
+  v_written boolean := false;
+  v_stored integer[] := '{}';
+begin
+  if '' <> any (v_batches) and exists (select from {{schema}}.refused_batches(p_account_ids, p_keys, v_batches)) then
+    return;
+  end if;
+  for v_row in
+    select * from {{schema}}.enqueue_many_in(p_ids, p_jobs, p_account_ids, p_keys, p_fingerprints, p_requests, p_notify, p_not_before,
+      p_expires_at, p_environments, p_gateways, v_batches)
+  loop
+    v_written := v_written or v_row.at is not null;
+    v_stored := v_stored || v_row.stored_position;
+    return query select v_row.written, v_row.at, v_row.stored_position;
+  end loop;
+  if not v_written then
+    return;
+  end if;
+  v_stored := array_remove(v_stored, null);
+  insert into {{schema}}.transfer_metadata (transfer_id, name, value)
+  select n.id, e.key, e.value
+  from unnest(p_ids, p_beside) with ordinality as n (id, beside, position)
+  cross join lateral jsonb_each_text(nullif(n.beside, '')::jsonb -> 'metadata') as e (key, value)
+  where n.beside <> '' and n.position <> all (v_stored);
+  insert into {{schema}}.batch_change (batch_id, pending, unended)
+  select n.batch_id, count(*), count(*) from unnest(v_batches) with ordinality as n (batch_id, position)
+  where n.batch_id <> '' and n.position <> all (v_stored) group by n.batch_id order by n.batch_id;
+end
+$$;

@@ -1,0 +1,132 @@
+import { type Batch, type BatchCounts, type Metadata, OutlayError } from '@outlay/core'
+import { type BatchPort, Column, rowDecoder } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
+import { type Row, statements } from '../database/statement.ts'
+
+const counts = ['pending', 'processing', 'failed', 'canceled', 'complete', 'unended', 'resubmitted'] as const
+
+/** One snapshot has what is added up and what is not yet, each change in one of the two. */
+const batchText = `select b.id, b.account_id, b.key, b.metadata, b.paused, {{schema}}.iso(b.created_at) as created_at,
+    {{schema}}.iso(b.closed_at) as closed_at, {{schema}}.iso(b.completed_at) as completed_at,
+    ${counts.map((name) => `b.${name}::integer as ${name}`).join(', ')}
+  from {{schema}}.batches b`
+
+const texts = {
+  create_batch: `insert into {{schema}}.batch (id, account_id, key, metadata) values ($1, $2, $3, $4::jsonb) on conflict do nothing returning id`,
+  batch: `${batchText} where b.id = $1`,
+  batch_by_key: `${batchText} where coalesce(b.account_id, '') = coalesce($1, '') and b.key = $2`,
+  close_batch: `insert into {{schema}}.closed_batch (batch_id) values ($1) on conflict do nothing returning batch_id`,
+  cancel_batch: 'select {{schema}}.cancel_batch($1) as count',
+  pause_batch: `with again as (
+      delete from {{schema}}.resumed_batch r where r.batch_id = $1
+    )
+    insert into {{schema}}.paused_batch (batch_id) values ($1) on conflict do nothing returning batch_id`,
+  resume_batch: `with ended as (
+      delete from {{schema}}.paused_batch p where p.batch_id = $1 returning p.batch_id
+    )
+    insert into {{schema}}.resumed_batch (batch_id) select e.batch_id from ended e
+    on conflict (batch_id) do update set resumed_at = clock_timestamp() returning batch_id`,
+  hold_batch: 'select {{schema}}.batch_refusal($1, $2, true) as refusal',
+  fold_batches: 'select {{schema}}.fold_batches($1) as count',
+  wake_resumed_batches: 'select {{schema}}.wake_resumed_batches($1) as count',
+  notify: `select pg_notify('{{channel}}', '')::text`,
+} as const
+
+/** The store of batches. */
+export type BatchStore<Tx> = ReturnType<typeof createBatchStore<Tx>>
+
+/** Batches that one transaction adds up at most. */
+const foldedAtOnce = 50
+
+/** Transfers of one resumed batch that one transaction makes due at most. */
+const wokenAtOnce = 1_000
+
+/** Makes the store of batches on a driver. */
+export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
+  const sql = statements(tokens, texts)
+  const read = (rows: readonly Row[]): Batch | undefined => readFirst(readBatch, rows)
+  const port: BatchPort<Tx> = {
+    async createBatch(tx, { id, accountId, key, metadata }) {
+      const values = [id, accountId, key, metadata === undefined ? null : JSON.stringify(metadata)]
+      const isNew = (await driver.execute(tx, sql.create_batch, values)).length > 0
+      if (isNew) return read(await driver.execute(tx, sql.batch, [id]))
+      return key === null ? undefined : read(await driver.execute(tx, sql.batch_by_key, [accountId, key]))
+    },
+    async getBatch(batchId, tx) {
+      return read(
+        await (tx === undefined ? driver.query(sql.batch, [batchId]) : driver.execute(tx, sql.batch, [batchId])),
+      )
+    },
+    closeBatch: async (tx, batchId) => (await driver.execute(tx, sql.close_batch, [batchId])).length > 0,
+    cancelBatch: async (tx, batchId) =>
+      readFirst(readCanceled, await driver.execute(tx, sql.cancel_batch, [batchId]))?.count ?? undefined,
+    pauseBatch: async (tx, batchId) => (await driver.execute(tx, sql.pause_batch, [batchId])).length > 0,
+    async resumeBatch(tx, batchId) {
+      if ((await driver.execute(tx, sql.resume_batch, [batchId])).length === 0) return false
+      if (notifies) await driver.execute(tx, sql.notify, [])
+      return true
+    },
+    holdBatch: async (tx, batchId, accountId) =>
+      readFirst(readRefusal, await driver.execute(tx, sql.hold_batch, [batchId, accountId]))?.refusal === null,
+  }
+  return {
+    port,
+    /** Adds up what has changed, and completes what is complete; returns how many batches were completed. */
+    fold: async (): Promise<number> =>
+      readFirst(readCount, await driver.query(sql.fold_batches, [foldedAtOnce]))?.count ?? 0,
+    /** Makes due what waited for batches that were resumed; returns how many transfers. */
+    wakeResumed: async (): Promise<number> =>
+      readFirst(readCount, await driver.query(sql.wake_resumed_batches, [wokenAtOnce]))?.count ?? 0,
+  }
+}
+
+/** The refusal of a transfer whose batch may not have it, by the reason of the function. */
+export function refusedBatch(refusal: string, batchId: string | undefined, prefix = '') {
+  const messages: Readonly<Record<string, string>> = {
+    unknown: `There is no batch ${batchId}; give the id that batches.create returned, in the same transaction or after its commit.`,
+    closed: `The batch ${batchId} is closed; enqueue into another one, or without a batch.`,
+    account: `The batch ${batchId} is of another account.`,
+  }
+  return {
+    field: `${prefix}batchId`,
+    code: 'conflict' as const,
+    message: messages[refusal] ?? `The batch ${batchId} refuses it.`,
+  }
+}
+
+/** The same as an error. */
+export const batchError = (refusal: string, batchId: string | undefined): OutlayError =>
+  OutlayError.fromIssues([refusedBatch(refusal, batchId)])
+
+const readCount = rowDecoder('batch', { count: Column.integer })
+const readCanceled = rowDecoder('batch', { count: Column.nullable(Column.integer) })
+const readRefusal = rowDecoder('batch', { refusal: Column.nullable(Column.text) })
+const readRow = rowDecoder('batch', {
+  id: Column.text,
+  accountId: Column.nullable(Column.text),
+  key: Column.nullable(Column.text),
+  metadata: Column.optional(Column.json<Metadata>()),
+  paused: Column.boolean,
+  createdAt: Column.text,
+  closedAt: Column.nullable(Column.text),
+  completedAt: Column.nullable(Column.text),
+})
+const readCounts = rowDecoder('batch', {
+  pending: Column.integer,
+  processing: Column.integer,
+  failed: Column.integer,
+  canceled: Column.integer,
+  complete: Column.integer,
+  unended: Column.integer,
+  resubmitted: Column.integer,
+})
+
+function readBatch(row: Row): Batch {
+  const batch = readRow(row)
+  const { pending, processing, failed, canceled, complete, unended, resubmitted } = readCounts(row)
+  const total = pending + processing + failed + canceled + complete
+  const counts: BatchCounts = { total, pending, processing, failed, canceled, complete, unended, resubmitted }
+  const state = batch.completedAt !== null ? 'completed' : batch.closedAt === null ? 'open' : 'closed'
+  return { ...batch, state, counts }
+}

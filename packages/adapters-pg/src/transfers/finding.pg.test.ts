@@ -1,0 +1,108 @@
+import type { FindTransfers, StoredTransfer } from '@outlay/core'
+import { Id } from '@outlay/core'
+import { describe, expect, it } from 'vitest'
+import { type HostEngine, testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
+
+const idsOf = (transfers: readonly StoredTransfer[]) => transfers.map(({ id }) => id)
+
+/** All pages of a search. */
+async function findAll(engine: HostEngine, query: FindTransfers, between?: () => Promise<unknown>) {
+  const found: StoredTransfer[] = []
+  let cursor: string | undefined
+  do {
+    const page = await engine.transfers.find({ ...query, cursor })
+    found.push(...page.transfers)
+    cursor = page.nextCursor ?? undefined
+    await between?.()
+  } while (cursor !== undefined)
+  return found
+}
+
+describe('the search for transfers', async () => {
+  const { open, commit, rows, enqueue, enqueueMany } = await testHost()
+
+  it('narrows by every member, the newest first', async () => {
+    const engine = open()
+    const first = await enqueue(engine, { metadata: { order: '1', kind: 'salary' } })
+    const second = await enqueue(engine, { accountId: 'bolt', metadata: { order: '2', kind: 'salary' } })
+    const third = await enqueue(engine, { accountId: 'bolt' })
+    await commit((tx) => engine.transfers.cancel(tx, third.id))
+    const find = async (query: FindTransfers) => idsOf((await engine.transfers.find(query)).transfers)
+    expect(await find({})).toEqual([third.id, second.id, first.id])
+    expect(await find({ accountId: 'bolt' })).toEqual([third.id, second.id])
+    expect(await find({ accountId: 'bolt', stage: 'queued' })).toEqual([second.id])
+    expect(await find({ stage: 'queued' })).toEqual([second.id, first.id])
+    expect(await find({ status: 'canceled' })).toEqual([third.id])
+    expect(await find({ metadata: { kind: 'salary' } })).toEqual([second.id, first.id])
+    expect(await find({ metadata: { kind: 'salary', order: '1' } })).toEqual([first.id])
+    expect(await find({ metadata: { kind: 'salary', order: '3' } })).toEqual([])
+    expect(await find({ metadata: { kind: 'salary' }, accountId: 'acme' })).toEqual([first.id])
+    expect(await find({ currency: 'usd', gateway: 'default' })).toHaveLength(3)
+    expect(await find({ currency: 'EUR' })).toEqual([])
+    expect(await find({ reason: 'account_paused' })).toEqual([])
+    expect(await find({ createdAfter: second.createdAt })).toEqual([third.id, second.id])
+    expect(await find({ createdBefore: second.createdAt })).toEqual([first.id])
+    expect(await find({ createdAfter: new Date(Date.now() + 7_200_000) })).toEqual([])
+    expect(await find({ accountId: 'nobody' })).toEqual([])
+  })
+
+  it('returns transfers as get does, as the transaction sees them or as they are committed', async () => {
+    const engine = open()
+    const metadata = { order: '7' }
+    await commit(async (tx) => {
+      const { id } = await engine.transfers.enqueue(tx, samplePayout('acme', { metadata }))
+      expect((await engine.transfers.find({ metadata }, tx)).transfers).toEqual([await engine.transfers.get(id, tx)])
+      expect(await engine.transfers.find({ metadata })).toEqual({ transfers: [], nextCursor: null })
+    })
+    expect((await engine.transfers.find({ metadata })).transfers).toHaveLength(1)
+  })
+
+  it.each<[string, FindTransfers]>([
+    ['nothing', {}],
+    ['an account', { accountId: 'acme' }],
+    ['metadata', { metadata: { kind: 'salary' } }],
+    ['a stage', { stage: 'queued' }],
+  ])('by %s has every transfer once, and none that is enqueued between the pages', async (_, query) => {
+    const engine = open()
+    const requests = Array.from({ length: 25 }, () => samplePayout('acme', { metadata: { kind: 'salary' } }))
+    const before = await commit((tx) => engine.transfers.enqueueMany(tx, requests))
+    const found = await findAll(engine, { ...query, limit: 4 }, () => enqueue(engine, { metadata: { kind: 'salary' } }))
+    expect(idsOf(found)).toEqual(idsOf(before).reverse())
+  })
+
+  it('goes on behind what one call reads, also where nothing on the page matches', async () => {
+    const engine = open()
+    const [oldest] = await enqueueMany(engine, 1, 'rare')
+    // Twenty-five thousand of another account, each newer than that.
+    await rows(
+      `insert into outlay.transfer (id, account_id, idempotency_key, fingerprint, request)
+       select substr($1, 1, 10) || 'Z' || lpad(n::text, 15, '0'), 'other', n::text, '', t.request
+       from generate_series(1, 25000) n, outlay.transfer t where t.id = $1`,
+      [oldest?.id],
+    )
+    const first = await engine.transfers.find({ status: 'pending', currency: 'EUR' })
+    expect(first.transfers).toEqual([])
+    expect(Id.is(first.nextCursor)).toBe(true)
+    expect(await findAll(engine, { currency: 'EUR' })).toEqual([])
+    expect(idsOf(await findAll(engine, { gateway: 'default', limit: 1_000 }))).toHaveLength(25_001)
+    expect(idsOf((await engine.transfers.find({ accountId: 'rare' })).transfers)).toEqual([oldest?.id])
+  })
+
+  it.each([
+    ['accountId', { accountId: undefined }],
+    ['accountId', { accountId: 'a b' }],
+    ['metadata.order', { metadata: { order: undefined } }],
+    ['metadata.order', { metadata: { order: 5 } }],
+    ['stage', { stage: 'done' }],
+    ['status', { status: 'paid' }],
+    ['limit', { limit: 0 }],
+    ['limit', { limit: 1_001 }],
+    ['cursor', { cursor: 'x' }],
+    ['createdAfter', { createdAfter: '2026-01-01' }],
+    ['currency', { currency: '' }],
+    ['acount', { acount: 'acme' }],
+  ])('refuses what is wrong with %s: %j', async (field, query) => {
+    await expect(open().transfers.find(query as never)).rejects.toMatchObject({ field })
+  })
+})

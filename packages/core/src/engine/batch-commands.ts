@@ -1,0 +1,47 @@
+import type { Metadata } from '../metadata.ts'
+import type { Batch } from '../ports/batches.ts'
+
+/** A batch to create. */
+export interface CreateBatch {
+  /** ULID. Generated when absent. */
+  readonly id?: string | undefined
+  /** Your own name of it, unique for its account: a second create with the same one returns the first batch. Default: none. */
+  readonly key?: string | undefined
+  /** The only account whose transfers it takes. Default: any. */
+  readonly accountId?: string | undefined
+  /** As that of a transfer. It is not searched. */
+  readonly metadata?: Metadata | undefined
+}
+
+/**
+ * Commands and reads of batches: transfers that belong together, such as the salaries of a month. A transfer enters one by its `batchId`, with its
+ * enqueue, in the transaction that creates the batch or in a later one, until the batch is closed. A closed batch in which everything has ended is complete: that is
+ * recorded once, as the event `batch.completed` of one of its transfers. A returned payment changes nothing of that.
+ */
+export interface Batches<Tx> {
+  /**
+   * Writes a batch in the host's transaction.
+   * @throws OutlayError `invalid_id`, `idempotency_key_invalid`, `invalid_request` with the field, before any SQL; `conflict` when another batch has the id
+   */
+  create(tx: Tx, batch?: CreateBatch): Promise<Batch>
+  /** One batch with its counts, as the transaction sees it if there is one; `undefined` when it does not exist. */
+  get(batchId: string, tx?: Tx): Promise<Batch | undefined>
+  /**
+   * Closes a batch: it takes no further transfers and can complete. False when it was closed before.
+   * @throws OutlayError `not_found`; `conflict` when nothing is in it, for which there would be no event: cancel it instead
+   */
+  close(tx: Tx, batchId: string): Promise<boolean>
+  /**
+   * Closes a batch and cancels its transfers, but for those whose money may have moved: these carry on. What another transaction is enqueueing at this
+   * moment is not canceled; cancel again once it has ended.
+   * @throws OutlayError `not_found`
+   */
+  cancel(tx: Tx, batchId: string): Promise<{ readonly canceled: number; readonly unended: number }>
+  /**
+   * Keeps the transfers of a batch from being submitted; requests under way are finished. False when it is already paused.
+   * @throws OutlayError `not_found`
+   */
+  pause(tx: Tx, batchId: string): Promise<boolean>
+  /** Resumes a paused batch; workers notice within seconds. False when it is not paused. */
+  resume(tx: Tx, batchId: string): Promise<boolean>
+}

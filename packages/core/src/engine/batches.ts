@@ -1,0 +1,51 @@
+import { OutlayError } from '../error.ts'
+import { Id } from '../id.ts'
+import { IdempotencyKey } from '../idempotency.ts'
+import { Metadata } from '../metadata.ts'
+import { checkNames } from '../option-names.ts'
+import type { Batch, BatchPort } from '../ports/batches.ts'
+import type { Batches } from './batch-commands.ts'
+import { checkAccountId } from './enqueueing.ts'
+
+/** Creates the commands of batches. */
+export function createBatches<Tx>(backend: BatchPort<Tx>, nextId: () => Id): Batches<Tx> {
+  const find = async (batchId: string, tx: Tx): Promise<Batch> => {
+    const batch = Id.is(batchId) ? await backend.getBatch(batchId, tx) : undefined
+    if (batch !== undefined) return batch
+    throw new OutlayError('not_found', `There is no batch ${batchId} here; give the id that create returned.`)
+  }
+  return {
+    async create(tx, given = {}) {
+      checkNames(given, ['id', 'key', 'accountId', 'metadata'])
+      const { id, key, accountId, metadata } = given
+      if (accountId !== undefined) checkAccountId(accountId)
+      const batch = await backend.createBatch(tx, {
+        id: id === undefined ? nextId() : Id.parse(id),
+        key: key === undefined ? null : IdempotencyKey.parse(key, 'key'),
+        accountId: accountId ?? null,
+        metadata: Metadata.parse(metadata),
+      })
+      if (batch !== undefined) return batch
+      throw new OutlayError('conflict', `Another batch has the id ${id}; leave the id out.`, { field: 'id' })
+    },
+    get: async (batchId, tx) => (Id.is(batchId) ? backend.getBatch(batchId, tx) : undefined),
+    async close(tx, batchId) {
+      const { counts, state } = await find(batchId, tx)
+      if (state === 'open' && counts.total === 0) {
+        const message = `Nothing is in the batch ${batchId}, so its completion would have no event; enqueue into it first, or cancel it.`
+        throw new OutlayError('conflict', message)
+      }
+      return backend.closeBatch(tx, batchId)
+    },
+    async cancel(tx, batchId) {
+      const canceled = Id.is(batchId) ? await backend.cancelBatch(tx, batchId) : undefined
+      const { counts } = await find(batchId, tx)
+      return { canceled: canceled ?? 0, unended: counts.unended }
+    },
+    async pause(tx, batchId) {
+      await find(batchId, tx)
+      return backend.pauseBatch(tx, batchId)
+    },
+    resume: async (tx, batchId) => Id.is(batchId) && backend.resumeBatch(tx, batchId),
+  }
+}

@@ -1,0 +1,56 @@
+import { OutlayError } from '../error.ts'
+import { Id } from '../id.ts'
+import { Metadata } from '../metadata.ts'
+import { checkNames } from '../option-names.ts'
+import { stages } from '../ports/stored-transfer.ts'
+import type { TransferQuery } from '../ports/transfer-query.ts'
+import { transferStatuses } from '../transfer-status.ts'
+import { isText } from './checked-text.ts'
+import type { FindTransfers } from './engine.ts'
+import { checkAccountId, readTime } from './enqueueing.ts'
+
+const names = [
+  ...['accountId', 'gateway', 'stage', 'status', 'reason', 'currency', 'metadata', 'batchId'],
+  ...['createdAfter', 'createdBefore', 'limit', 'cursor'],
+]
+
+/** Transfers on a page, unless the caller says how many. */
+const defaultLimit = 50
+
+/** Most transfers on a page. */
+const maxLimit = 1_000
+
+/** Checks a search, before any SQL; throws `invalid_request` or `invalid_id` with the field. */
+export function readQuery(given: FindTransfers): TransferQuery {
+  checkNames(given, names)
+  const { accountId, gateway, stage, status, reason, currency, metadata, limit = defaultLimit, cursor, batchId } = given
+  refuseForgotten(given)
+  if (accountId !== undefined) checkAccountId(accountId)
+  for (const [name, text] of Object.entries({ gateway, reason, currency })) {
+    if (text !== undefined && !isText(text)) throw refuse(name, 'must be text that is not empty')
+  }
+  if (stage !== undefined && !stages.includes(stage)) throw refuse('stage', `must be one of ${stages.join(', ')}`)
+  if (status !== undefined && !transferStatuses.includes(status))
+    throw refuse('status', `must be one of ${transferStatuses.join(', ')}`)
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit)
+    throw refuse('limit', `must be a whole number from 1 to ${maxLimit}`)
+  if (batchId !== undefined && !Id.is(batchId)) throw refuse('batchId', 'must be the id of a batch')
+  if (cursor !== undefined && !Id.is(cursor)) throw refuse('cursor', 'must be the nextCursor of the page before')
+  return {
+    ...{ accountId, gateway, stage, status, reason, currency, limit, cursor, batchId },
+    metadata: Metadata.parse(metadata),
+    createdAfter: readTime(given.createdAfter, 'createdAfter') ?? undefined,
+    createdBefore: readTime(given.createdBefore, 'createdBefore') ?? undefined,
+  }
+}
+
+/** A member that narrows the search to one customer and has no value would find the transfers of all of them. */
+function refuseForgotten(given: FindTransfers): void {
+  if ('accountId' in given && given.accountId === undefined)
+    throw refuse('accountId', 'is undefined; leave it out to search all accounts')
+  const [name] = Object.entries(given.metadata ?? {}).find(([, value]) => value === undefined) ?? []
+  if (name !== undefined) throw refuse(`metadata.${name}`, 'is undefined; leave it out for any value')
+}
+
+const refuse = (field: string, message: string): OutlayError =>
+  OutlayError.fromIssues([{ field, code: 'invalid_request', message }])

@@ -1,0 +1,74 @@
+import { OutlayError } from '../error.ts'
+import { checkNames } from '../option-names.ts'
+import type { Backend } from '../ports/backend.ts'
+import type { NewTransfer } from '../ports/new-transfer.ts'
+import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
+import { refuseAddresses } from './address-ids.ts'
+import { findEnded, findOrder, resubmitKey, timesAgain } from './commands.ts'
+import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
+import { checkReused } from './enqueueing.ts'
+
+/** What a resubmission needs of the engine. */
+interface Resubmitting<Tx> {
+  readonly backend: Pick<Backend<Tx>, 'get' | 'effectOf' | 'counterparty' | 'recordResubmission' | 'holdBatch'>
+  readonly now: Date
+  /** Prepares the request for the gateway and the environment of the ended transfer. */
+  prepare(request: EnqueueRequest, ended: StoredTransfer): NewTransfer
+  write(tx: Tx, transfers: readonly NewTransfer[]): Promise<readonly EnqueuedTransfer[]>
+}
+
+const optionNames = ['idempotencyKey', 'notBefore', 'expiresAt', 'amount', 'destination']
+
+/** Enqueues a failed or canceled transfer again, as it was or corrected: one transfer in its place, however many ask at once. */
+export async function resubmit<Tx>(
+  { backend, now, prepare, write }: Resubmitting<Tx>,
+  tx: Tx,
+  transferId: string,
+  options: ResubmitOptions = {},
+): Promise<EnqueuedTransfer> {
+  checkNames(options, optionNames)
+  const { idempotencyKey, amount, destination, ...times } = options
+  const ended = await findEnded(backend, tx, transferId)
+  const order: EnqueueRequest = {
+    ...(await findOrder(backend, tx, ended, destination)),
+    ...(amount === undefined ? {} : { amount }),
+    ...timesAgain(ended, times, now),
+    idempotencyKey: idempotencyKey ?? resubmitKey(ended),
+  }
+  if (destination !== undefined) refuseAddresses(order, '')
+  const transfer = prepare(order, ended)
+  const successorId = await backend.recordResubmission(tx, ended.id, transfer)
+  if (successorId !== transfer.id) return findSuccessor(backend, tx, ended, transfer, successorId)
+  const [enqueued] = await write(tx, [{ ...transfer, ...(await enterBatch(backend, tx, ended)) }])
+  if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
+  checkReused(transfer, enqueued)
+  return { ...enqueued, resubmissionOf: ended.id }
+}
+
+/** The batch of the ended transfer, while that can take the new one in its place. */
+async function enterBatch<Tx>(
+  backend: Resubmitting<Tx>['backend'],
+  tx: Tx,
+  { id, accountId, batchId }: StoredTransfer,
+): Promise<Pick<NewTransfer, 'batchId' | 'replaces'>> {
+  return batchId !== undefined && (await backend.holdBatch(tx, batchId, accountId)) ? { batchId, replaces: id } : {}
+}
+
+/** The transfer in the place of the ended one, when it is the same as this one; throws `conflict` otherwise. */
+async function findSuccessor<Tx>(
+  backend: Resubmitting<Tx>['backend'],
+  tx: Tx,
+  { id }: StoredTransfer,
+  { idempotencyKey, fingerprint }: NewTransfer,
+  successorId: string | undefined,
+): Promise<EnqueuedTransfer> {
+  const stored = successorId === undefined ? undefined : await backend.get(successorId, tx)
+  if (stored === undefined) {
+    const message = `The key ${idempotencyKey} stands for another transfer of the account, which cannot be the one that ${id} is resubmitted as; give a key that is new.`
+    throw new OutlayError('idempotency_key_mismatch', message, { field: 'idempotencyKey' })
+  }
+  if (stored.idempotencyKey === idempotencyKey && stored.fingerprint === fingerprint) return { ...stored, reused: true }
+  const what = stored.fingerprint === fingerprint ? 'under another key' : 'with another request'
+  const message = `The transfer ${id} was resubmitted as ${stored.id} ${what}, which is ${stored.status}; a transfer has one successor. Resubmit ${stored.id} if it has ended without a payment.`
+  throw new OutlayError('conflict', message)
+}

@@ -1,0 +1,62 @@
+import type { Metadata } from '../metadata.ts'
+
+/** How many transfers of a batch there are, exact at the moment of the read. A resubmitted one counts as its successor does. */
+export interface BatchCounts {
+  readonly total: number
+  /** By status at the service. */
+  readonly pending: number
+  readonly processing: number
+  readonly failed: number
+  readonly canceled: number
+  readonly complete: number
+  /** Those that have not ended: queued, under way, waiting, or blocked until a person decides. The batch completes when there are none. */
+  readonly unended: number
+  /** Ended ones that others of the batch stand for. They are in no other count. */
+  readonly resubmitted: number
+}
+
+/** Transfers that belong together. Times are ISO 8601, UTC. */
+export interface Batch {
+  /** ULID. */
+  readonly id: string
+  /** The only account whose transfers it takes; null for any. */
+  readonly accountId: string | null
+  /** The host's own name of it. */
+  readonly key: string | null
+  readonly metadata?: Metadata | undefined
+  /**
+   * - `open`: takes transfers
+   * - `closed`: takes none but successors of its own, and is not complete
+   * - `completed`: everything in it has ended, and `batch.completed` was recorded
+   */
+  readonly state: 'open' | 'closed' | 'completed'
+  /** True while its transfers are not sent. */
+  readonly paused: boolean
+  readonly counts: BatchCounts
+  readonly createdAt: string
+  readonly closedAt: string | null
+  readonly completedAt: string | null
+}
+
+/** A batch to be written in the host's transaction. */
+export interface NewBatch extends Pick<Batch, 'id' | 'accountId' | 'key'> {
+  readonly metadata?: Metadata | undefined
+}
+
+/** Writes batches in the host's transaction, and reads them. */
+export interface BatchPort<Tx> {
+  /** Writes a batch, unless there is one with its key for the same account, which it returns; `undefined` when the id is in use. */
+  createBatch(tx: Tx, batch: NewBatch): Promise<Batch | undefined>
+  /** A batch as the transaction sees it; without a transaction, as it is committed. */
+  getBatch(batchId: string, tx?: Tx): Promise<Batch | undefined>
+  /** Lets a batch take no further transfers. False when it takes none already. */
+  closeBatch(tx: Tx, batchId: string): Promise<boolean>
+  /** Closes a batch and cancels what has no effect; how many, or `undefined` when there is no such batch. */
+  cancelBatch(tx: Tx, batchId: string): Promise<number | undefined>
+  /** Keeps the transfers of a batch from being sent. False when it is paused already. */
+  pauseBatch(tx: Tx, batchId: string): Promise<boolean>
+  /** Lets them be sent again. False when it is not paused. */
+  resumeBatch(tx: Tx, batchId: string): Promise<boolean>
+  /** Keeps a batch from completing until the transaction ends. False when it has completed, or when there is none. */
+  holdBatch(tx: Tx, batchId: string, accountId: string): Promise<boolean>
+}
