@@ -22,6 +22,8 @@ export const dependencies: Readonly<Record<string, string>> = {
 /** What it installs for all stacks, not for the essential ones alone. */
 export const moreDependencies: Readonly<Record<string, string>> = {
   'drizzle-orm': '0.45.4',
+  '@mikro-orm/core': '7.2.5',
+  '@mikro-orm/postgresql': '7.2.5',
   postgres: '3.4.9',
   sequelize: '6.37.8',
   typeorm: '1.1.1',
@@ -91,6 +93,7 @@ export const stacks: readonly Stack[] = [
   compile('7.0', 'commonjs', 'bundler'),
   { ...compile('7.0', 'node16', 'node16'), isEssential: true },
   compile('7.0', 'nodenext', 'nodenext'),
+  useLibrary('mikro-orm'),
   useLibrary('sequelize'),
   useLibrary('typeorm'),
   { name: 'drivers as ES modules', command: 'node library.mjs' },

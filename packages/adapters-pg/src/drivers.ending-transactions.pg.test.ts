@@ -6,6 +6,7 @@ import knex from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { openMikroOrm } from '../test/mikro-orm-subject.ts'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openPrisma } from '../test/prisma-client.ts'
 import { openSequelize } from '../test/sequelize-subject.ts'
@@ -15,6 +16,7 @@ import type { Driver } from './database/driver.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { mikroOrmDriver } from './drivers/mikro-orm.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { prismaDriver } from './drivers/prisma.ts'
 import { sequelizeDriver } from './drivers/sequelize.ts'
@@ -62,7 +64,9 @@ const prisma = openPrisma(pool)
 const dialectModule = { ...pg, Client: ReportingClient }
 const sequelize = openSequelize(database.url, { max: 2, dialectModule })
 const dataSource = await openDataSource(database.url, { max: 2, extra: { Client: ReportingClient } })
+const mikroOrm = await openMikroOrm(database.url, { max: 2, driverOptions: { Client: ReportingClient } })
 afterAll(async () => {
+  await mikroOrm.close()
   await dataSource.destroy()
   await sequelize.close()
   await prisma.$disconnect()
@@ -81,6 +85,11 @@ const libraries: Readonly<Record<string, readonly [driver: unknown, run: Run]>> 
   Knex: [knexDriver(knexRoot), ((work) => knexRoot.transaction(work as never)) as Run],
   Sequelize: [sequelizeDriver({ sequelize, pool }), ((work) => sequelize.transaction(work as never)) as Run],
   TypeORM: [typeormDriver(dataSource), ((work) => dataSource.transaction(work as never)) as Run],
+  // MikroORM 6 has transactions of Knex.
+  'MikroORM 7': [
+    mikroOrmDriver({ orm: mikroOrm, pool }),
+    ((work) => mikroOrm.em.fork().transactional(work as never)) as Run,
+  ],
   Prisma: [prismaDriver({ prisma, pool }), ((work) => prisma.$transaction(work as never)) as Run],
 }
 

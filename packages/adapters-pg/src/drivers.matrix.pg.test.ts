@@ -11,6 +11,7 @@ import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../test/driver-subjects.ts'
+import { openMikroOrmSubject } from '../test/mikro-orm-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { outboxTable } from '../test/queue.ts'
 import { openSequelizeSubject } from '../test/sequelize-subject.ts'
@@ -36,6 +37,7 @@ describe.each([15, 18])('PostgreSQL %i', (version) => {
   describe('× prisma', () => describeCases(createDatabase, openPrismaClient))
   describe('× sequelize', () => describeCases(createDatabase, openSequelizeSubject))
   describe('× typeorm', () => describeCases(createDatabase, openTypeorm))
+  describe('× mikro-orm', () => describeCases(createDatabase, openMikroOrmSubject))
 })
 
 /** One driver on one server: what a host does with it, against the tables of both. */

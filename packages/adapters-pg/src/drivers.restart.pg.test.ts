@@ -3,6 +3,7 @@ import { drain, memoryGateway, type Postgres, recordingLogger, startPostgres, wa
 import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mikroOrms, openMikroOrmSubject } from '../test/mikro-orm-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openSequelizeSubject } from '../test/sequelize-subject.ts'
 import { openTypeorm } from '../test/typeorm-subject.ts'
@@ -13,6 +14,8 @@ type Open = (url: string) => DriverSubject<unknown> | Promise<DriverSubject<unkn
 const openers: Readonly<Record<string, Open>> = {
   sequelize: openSequelizeSubject as Open,
   typeorm: openTypeorm as Open,
+  'MikroORM 6': ((url) => openMikroOrmSubject(url, mikroOrms['MikroORM 6'])) as Open,
+  'MikroORM 7': openMikroOrmSubject as Open,
 }
 
 describe('restarts of Postgres and ended sessions, under handlers', () => {

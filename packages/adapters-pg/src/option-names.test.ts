@@ -4,6 +4,7 @@ import { postgres } from './backend.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { mikroOrmDriver } from './drivers/mikro-orm.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { prismaDriver } from './drivers/prisma.ts'
 import { sequelizeDriver } from './drivers/sequelize.ts'
@@ -31,6 +32,7 @@ it.each<[string, () => unknown]>([
   ],
   ['prepare: is no option', () => prismaDriver({ prisma: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => sequelizeDriver({ sequelize: unused, pool, ...{ prepare: false } })],
+  ['prepare: is no option', () => mikroOrmDriver({ orm: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => typeormDriver(openSource, mistyped({ prepare: false }))],
   ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],
   ['prepared: must be true or false', () => pgDriver(pool, { ...{ prepared: 'false' as never } })],
