@@ -3,6 +3,20 @@ const { payInvoice } = require('./payout.js')
 
 /** Each gives its driver, a handle outside of a transaction, and its way to run one. */
 const libraries = {
+  async 'mikro-orm'(url) {
+    const { Pool } = require('pg')
+    const { MikroORM, EntitySchema } = require('@mikro-orm/postgresql')
+    const { mikroOrmDriver } = require('@outlay/adapters-pg/mikro-orm')
+    const note = new EntitySchema({ name: 'Note', properties: { id: { type: 'text', primary: true } } })
+    const orm = await MikroORM.init({ clientUrl: url, entities: [note] })
+    const pool = new Pool({ connectionString: url })
+    return {
+      driver: mikroOrmDriver({ orm, pool }),
+      outside: orm.em.fork(),
+      transaction: (work) => orm.em.fork().transactional(work),
+      close: () => Promise.all([orm.close(), pool.end()]),
+    }
+  },
   async 'postgres-js'(url) {
     const { Pool } = require('pg')
     const sql = require('postgres')(url, { onnotice() {} })

@@ -1,6 +1,7 @@
 // Each entry of a driver, as an ES module.
 import { drizzleNeonDriver } from '@outlay/adapters-pg/drizzle-neon'
 import { drizzlePostgresJsDriver } from '@outlay/adapters-pg/drizzle-postgres-js'
+import { mikroOrmDriver } from '@outlay/adapters-pg/mikro-orm'
 import { neonDriver } from '@outlay/adapters-pg/neon'
 import { postgresJsDriver } from '@outlay/adapters-pg/postgres-js'
 import { sequelizeDriver } from '@outlay/adapters-pg/sequelize'
@@ -9,6 +10,7 @@ import { typeormDriver } from '@outlay/adapters-pg/typeorm'
 const drivers = [
   drizzleNeonDriver,
   drizzlePostgresJsDriver,
+  mikroOrmDriver,
   neonDriver,
   postgresJsDriver,
   sequelizeDriver,

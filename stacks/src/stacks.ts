@@ -24,6 +24,8 @@ export const dependencies: Readonly<Record<string, string>> = {
 export const moreDependencies: Readonly<Record<string, string>> = {
   '@neondatabase/serverless': '1.2.0',
   'drizzle-orm': '0.45.4',
+  '@mikro-orm/core': '7.2.5',
+  '@mikro-orm/postgresql': '7.2.5',
   sequelize: '6.37.8',
   typeorm: '1.1.1',
   rollup: '4.68.8',
@@ -94,6 +96,7 @@ export const stacks: readonly Stack[] = [
   compile('7.0', 'nodenext', 'nodenext'),
   { ...useLibrary('postgres-js'), isEssential: true },
   useLibrary('drizzle-postgres-js'),
+  useLibrary('mikro-orm'),
   useLibrary('sequelize'),
   useLibrary('typeorm'),
   { name: 'drivers as ES modules', command: 'node library.mjs' },

@@ -4,6 +4,7 @@ import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import { mikroOrms, openMikroOrm } from '../test/mikro-orm-subject.ts'
 import { openNeonPool } from '../test/neon-subject.ts'
 import { openSql } from '../test/postgres-js-subjects.ts'
 import { openPrisma } from '../test/prisma-client.ts'
@@ -14,6 +15,7 @@ import { hasSqlState } from './database/lock-timeout.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { mikroOrmDriver } from './drivers/mikro-orm.ts'
 import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
@@ -68,6 +70,8 @@ const openers: Readonly<Record<string, (url: string) => Subject | Promise<Subjec
       close: () => dataSource.destroy(),
     }
   },
+  'MikroORM 6': (url) => onMikroOrm(url, mikroOrms['MikroORM 6']),
+  'MikroORM 7': (url) => onMikroOrm(url),
   knex(url) {
     const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } })
     return {
@@ -76,6 +80,17 @@ const openers: Readonly<Record<string, (url: string) => Subject | Promise<Subjec
       close: () => db.destroy(),
     }
   },
+}
+
+/** A driver on MikroORM, whose own connection shows what transactions leave. */
+async function onMikroOrm(url: string, library?: (typeof mikroOrms)[string]): Promise<Subject> {
+  const orm = await openMikroOrm(url, { max: 1, library })
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  return {
+    driver: mikroOrmDriver({ orm, pool }) as unknown as Driver<never>,
+    host: (text) => orm.em.getConnection().execute(text),
+    close: () => Promise.all([orm.close(), pool.end()]),
+  }
 }
 
 function onPool<Tx>(url: string, open: (pool: pg.Pool) => Driver<Tx>): Subject {

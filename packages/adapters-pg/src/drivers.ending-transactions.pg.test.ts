@@ -8,6 +8,7 @@ import knex from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { openMikroOrm } from '../test/mikro-orm-subject.ts'
 import { openNeonPool } from '../test/neon-subject.ts'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openSql } from '../test/postgres-js-subjects.ts'
@@ -21,6 +22,7 @@ import { drizzleNeonDriver } from './drivers/drizzle-neon.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { mikroOrmDriver } from './drivers/mikro-orm.ts'
 import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
@@ -82,7 +84,9 @@ const neonDb = drizzleOnNeon({ client: neonPool })
 const dialectModule = { ...pg, Client: ReportingClient }
 const sequelize = openSequelize(database.url, { max: 2, dialectModule })
 const dataSource = await openDataSource(database.url, { max: 2, extra: { Client: ReportingClient } })
+const mikroOrm = await openMikroOrm(database.url, { max: 2, driverOptions: { Client: ReportingClient } })
 afterAll(async () => {
+  await mikroOrm.close()
   await dataSource.destroy()
   await sequelize.close()
   await sql.end()
@@ -110,6 +114,11 @@ const libraries: Readonly<Record<string, readonly [driver: unknown, run: Run]>> 
   'Drizzle over Neon': [drizzleNeonDriver(neonDb), ((work) => neonDb.transaction(work as never)) as Run],
   Sequelize: [sequelizeDriver({ sequelize, pool }), ((work) => sequelize.transaction(work as never)) as Run],
   TypeORM: [typeormDriver(dataSource), ((work) => dataSource.transaction(work as never)) as Run],
+  // MikroORM 6 has transactions of Knex.
+  'MikroORM 7': [
+    mikroOrmDriver({ orm: mikroOrm, pool }),
+    ((work) => mikroOrm.em.fork().transactional(work as never)) as Run,
+  ],
   Prisma: [prismaDriver({ prisma, pool }), ((work) => prisma.$transaction(work as never)) as Run],
 }
 

@@ -9,6 +9,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { QueryRunner } from 'typeorm'
 import { afterAll, describe, expect, it } from 'vitest'
+import { mikroOrms, openMikroOrm } from '../test/mikro-orm-subject.ts'
 import { openNeonPool } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openSql } from '../test/postgres-js-subjects.ts'
@@ -22,6 +23,7 @@ import { drizzleNeonDriver } from './drivers/drizzle-neon.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { mikroOrmDriver } from './drivers/mikro-orm.ts'
 import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
@@ -41,7 +43,11 @@ const neonPool = await openNeonPool(database.url, undefined, 2)
 const neonDb = drizzleOnNeon({ client: neonPool })
 const sequelize = openSequelize(database.url, { max: 2 })
 const dataSource = await openDataSource(database.url, { max: 2 })
+const mikroOrm6 = await openMikroOrm(database.url, { max: 2, library: mikroOrms['MikroORM 6'] })
+const mikroOrm7 = await openMikroOrm(database.url, { max: 2 })
 afterAll(async () => {
+  await mikroOrm7.close()
+  await mikroOrm6.close()
   await dataSource.destroy()
   await sequelize.close()
   await sql.end()
@@ -85,8 +91,31 @@ const older = (client: pg.PoolClient) =>
 
 type Work = (tx: unknown) => Promise<unknown>
 
+type Closed = Readonly<Record<string, readonly [driver: unknown, run: (work: Work) => Promise<unknown>]>>
+
+/** Those of a release of MikroORM. */
+const closedIn = (name: string, orm: typeof mikroOrm7): Closed => ({
+  [`the root of ${name}`]: [mikroOrmDriver({ orm, pool }), (work) => work(orm.em)],
+  [`a fork of ${name}`]: [mikroOrmDriver({ orm, pool }), (work) => work(orm.em.fork())],
+  [`what is no entity manager of ${name}`]: [mikroOrmDriver({ orm, pool }), (work) => work(orm)],
+  [`an entity manager of ${name} after its transaction`]: [
+    mikroOrmDriver({ orm, pool }),
+    async (work) => work(await orm.em.fork().transactional(async (tx) => tx)),
+  ],
+  [`a transaction of ${name} after a commit in SQL`]: [
+    mikroOrmDriver({ orm, pool }),
+    (work) =>
+      orm.em.fork().transactional(async (tx) => {
+        await tx.getConnection().execute('commit', [], 'run', tx.getTransactionContext())
+        return work(tx)
+      }),
+  ],
+})
+
 /** Handles without a transaction, and a driver for each. */
-const closed: Readonly<Record<string, readonly [driver: unknown, run: (work: Work) => Promise<unknown>]>> = {
+const closed: Closed = {
+  ...closedIn('MikroORM 6', mikroOrm6),
+  ...closedIn('MikroORM 7', mikroOrm7),
   'a client of pg': [pgDriver(pool), (work) => withClient(work)],
   'a client of pg after its commit': [
     pgDriver(pool),

@@ -3,6 +3,7 @@ import { drain, memoryGateway, type Postgres, recordingLogger, startPostgres, wa
 import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mikroOrms, openMikroOrmSubject } from '../test/mikro-orm-subject.ts'
 import { openDrizzleNeon, openNeon } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
@@ -19,6 +20,8 @@ const openers: Readonly<Record<string, Open>> = {
   'drizzle over postgres.js': openDrizzlePostgresJs as Open,
   neon: openNeon as Open,
   'drizzle over neon': openDrizzleNeon as Open,
+  'MikroORM 6': ((url) => openMikroOrmSubject(url, mikroOrms['MikroORM 6'])) as Open,
+  'MikroORM 7': openMikroOrmSubject as Open,
 }
 
 describe('restarts of Postgres and ended sessions, under handlers', () => {

@@ -1,3 +1,4 @@
+import type { MikroORM, EntityManager as MikroOrmEntityManager } from '@mikro-orm/postgresql'
 import type { Pool as NeonPool, PoolClient as NeonPoolClient } from '@neondatabase/serverless'
 import { createEngine, type EnqueueRequest, type Gateway } from '@outlay/core'
 import type { ITXClientDenyList } from '@prisma/client/runtime/client'
@@ -18,6 +19,7 @@ import { drizzleNeonDriver } from './drivers/drizzle-neon.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { mikroOrmDriver } from './drivers/mikro-orm.ts'
 import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
@@ -243,4 +245,22 @@ test('the Sequelize engine accepts a transaction and nothing else', () => {
   void engine.transfers.enqueue(sequelize, request)
   // @ts-expect-error another library's client is not a transaction of Sequelize
   void engine.transfers.enqueue({} as PoolClient, request)
+})
+
+test('the MikroORM engine accepts an entity manager and nothing else', () => {
+  const orm = {} as MikroORM
+  const engine = createEngine({ backend: postgres({ driver: mikroOrmDriver({ orm, pool }) }), gateway })
+  void orm.em.transactional(async (tx) => {
+    await engine.transfers.enqueue(tx, request)
+    await tx.transactional((inner) => engine.transfers.enqueue(inner, request))
+  })
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    expectTypeOf(tx).toExtend<MikroOrmEntityManager>()
+  })
+  // @ts-expect-error MikroORM itself is not an entity manager
+  void engine.transfers.enqueue(orm, request)
+  // @ts-expect-error another library's client is not an entity manager of MikroORM
+  void engine.transfers.enqueue({} as PoolClient, request)
+  // @ts-expect-error nor is that of TypeORM
+  void engine.transfers.enqueue({} as EntityManager, request)
 })

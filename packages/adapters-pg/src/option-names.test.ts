@@ -6,6 +6,7 @@ import { drizzleNeonDriver } from './drivers/drizzle-neon.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
+import { mikroOrmDriver } from './drivers/mikro-orm.ts'
 import { neonDriver } from './drivers/neon.ts'
 import { pgDriver } from './drivers/pg.ts'
 import { postgresJsDriver } from './drivers/postgres-js.ts'
@@ -39,6 +40,7 @@ it.each<[string, () => unknown]>([
   ['prepare: is no option', () => neonDriver(pool as never, mistyped({ prepare: false }))],
   ['prepare: is no option', () => drizzleNeonDriver({ $client: pool } as never, mistyped({ prepare: false }))],
   ['prepare: is no option', () => sequelizeDriver({ sequelize: unused, pool, ...{ prepare: false } })],
+  ['prepare: is no option', () => mikroOrmDriver({ orm: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => typeormDriver(openSource, mistyped({ prepare: false }))],
   ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],
   ['prepared: must be true or false', () => pgDriver(pool, { ...{ prepared: 'false' as never } })],

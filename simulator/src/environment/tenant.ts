@@ -111,27 +111,13 @@ async function makeTenant(
   if (credentials === undefined || wallet === undefined) throw new Error('The sandbox made no wallet on Base.')
   const { accountId } = account
   const client = createClient({ baseUrl: environment.sandbox.url, credentials })
-  const register = async (last4: string) => {
-    const bank = { ...usBankAccount, accountNumber: `70000${last4}`, transferTypes: ['wire', 'ach_credit'] }
-    return (await client.addresses.createExternal(accountId, bank)).id
-  }
-  const registerAbroad = async () => {
-    const { routingNumber: _, ...bank } = usBankAccount
-    const clabe = { ...bank, accountNumber: '032180000118359719', transferTypes: ['spei'] }
-    return (await client.addresses.createExternal(accountId, clabe)).id
-  }
-  const payee = { name: 'Ada', address: addresses.evm[0], transferTypes: ['base'] }
-  const [good, returned, rejecting, { id: payeeId }, { secret = '' }] = await Promise.all([
-    register('1234'),
-    register('0003'),
-    register('0500'),
-    client.addresses.createExternal(accountId, payee),
+  const [payees, { secret = '' }] = await Promise.all([
+    registerPayees(client, accountId, hasQuotes),
     client.webhooks.create(accountId, { url: environment.webhookProxy.urlOf(accountId), eventTypes: ['transfer.*'] }),
   ])
   const bank = links
     ? await linkBank(client, accountId, (what, body) => simulate(environment, { credentials }, what, body))
     : undefined
-  const abroad = hasQuotes ? await registerAbroad() : ''
   const quotes = new Map<number, string>()
   const tenant: Tenant = {
     accountId,
@@ -170,10 +156,31 @@ async function makeTenant(
         payout.kind === 'debit'
           ? { addressId: bank?.id ?? '', valueType: 'USD', transferType: 'ach_debit' }
           : { addressId: wallet.addressId, valueType: 'USDC', transferType: 'base' },
-      destination: destinationOf(payout, { payeeId, good, returned, rejecting, abroad, walletId: wallet.addressId }),
+      destination: destinationOf(payout, { ...payees, walletId: wallet.addressId }),
     }),
   }
   return tenant
+}
+
+async function registerPayees(
+  client: Client,
+  accountId: string,
+  hasQuotes: boolean,
+): Promise<Omit<Payees, 'walletId'>> {
+  const register = async (details: ExternalAddressDetails) =>
+    (await client.addresses.createExternal(accountId, details)).id
+  const atBank = (last4: string) =>
+    register({ ...usBankAccount, accountNumber: `70000${last4}`, transferTypes: ['wire', 'ach_credit'] })
+  const { routingNumber: _, ...bank } = usBankAccount
+  const clabe = { ...bank, accountNumber: '032180000118359719', transferTypes: ['spei'] }
+  const [good, returned, rejecting, payeeId, abroad] = await Promise.all([
+    atBank('1234'),
+    atBank('0003'),
+    atBank('0500'),
+    register({ name: 'Ada', address: addresses.evm[0], transferTypes: ['base'] } as ExternalAddressDetails),
+    hasQuotes ? register(clabe) : '',
+  ])
+  return { good, returned, rejecting, payeeId, abroad }
 }
 
 const specialAmounts: Partial<Record<PlannedPayout['kind'], string>> = {

@@ -63,7 +63,7 @@ export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Kn
 }
 
 /** The connection of a transaction of Knex. */
-async function clientOfKnex(tx: Knex.Transaction): Promise<Client> {
+export async function clientOfKnex(tx: Knex.Transaction): Promise<Client> {
   if (typeof tx.isCompleted !== 'function') throw noTransaction('is no transaction of Knex')
   // By now another caller may have the connection.
   if (tx.isCompleted()) throw noTransaction('is a transaction of Knex that has ended')

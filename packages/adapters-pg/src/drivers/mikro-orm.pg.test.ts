@@ -1,0 +1,55 @@
+import { createEngine } from '@outlay/core'
+import { memoryGateway } from '@outlay/testing'
+import { describeDriver } from '@outlay/testing/conformance'
+import { testDatabase } from '@outlay/testing/vitest'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { mikroOrms, openMikroOrm, openMikroOrmSubject } from '../../test/mikro-orm-subject.ts'
+import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
+import { postgres } from '../backend.ts'
+import { mikroOrmDriver } from './mikro-orm.ts'
+
+describe.each(Object.entries(mikroOrms))('%s', async (name, library) => {
+  describeDriver(name, (url) => openMikroOrmSubject(url, library))
+
+  const { url } = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
+
+  it('enqueues where the host begins and ends by itself, and in the context of a transaction', async () => {
+    const orm = await openMikroOrm(url, { library })
+    const pool = new pg.Pool({ connectionString: url })
+    const engine = createEngine({
+      backend: postgres({ driver: mikroOrmDriver({ orm, pool }) }),
+      gateway: memoryGateway(),
+    })
+    const enqueue = (em: typeof orm.em) => engine.transfers.enqueue(em, samplePayout('acme'))
+    try {
+      const em = orm.em.fork()
+      await em.begin()
+      const kept = await enqueue(em)
+      await em.commit()
+      await expect(enqueue(em)).rejects.toMatchObject({ code: 'no_transaction', field: 'tx' })
+      expect(await engine.transfers.get(kept.id)).toBeDefined()
+      await em.begin()
+      const { id } = await enqueue(em)
+      await em.rollback()
+      expect(await engine.transfers.get(id)).toBeUndefined()
+      // The root is the entity manager of the transaction that surrounds it.
+      const inside = await orm.em.fork().transactional(() => enqueue(orm.em))
+      expect(await engine.transfers.get(inside.id)).toBeDefined()
+      await expect(enqueue(orm.em)).rejects.toMatchObject({ code: 'no_transaction', field: 'tx' })
+    } finally {
+      await orm.close()
+      await pool.end()
+    }
+  })
+
+  it.each([
+    [20, 5, 5],
+    [3, 30, 3],
+  ])('handlers take no more than both pools have: %i and %i', async (max, own, expected) => {
+    const orm = await openMikroOrm(url, { library, max: own })
+    const pool = new pg.Pool({ max })
+    expect(mikroOrmDriver({ orm, pool }).maxConnections).toBe(expected)
+    await orm.close()
+  })
+})
