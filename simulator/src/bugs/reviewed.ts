@@ -195,8 +195,12 @@ export const reviewedBugs: readonly Bug[] = [
       ...engine,
       transfers: {
         ...engine.transfers,
-        resubmit: (tx, transferId) =>
-          engine.transfers.resubmit(tx, transferId, { idempotencyKey: `again-${crypto.randomUUID()}` }),
+        async resubmit(tx, transferId) {
+          const options = { idempotencyKey: `again-${crypto.randomUUID()}` }
+          const again = await engine.transfers.resubmit(tx, transferId, options)
+          await tx.query('delete from outlay.resubmission where transfer_id = $1', [transferId])
+          return again
+        },
       },
     }),
   },

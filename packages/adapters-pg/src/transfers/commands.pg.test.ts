@@ -119,7 +119,7 @@ describe('a command in the transaction of the host', async () => {
     expect(gateway.transfers.size).toBe(0)
   })
 
-  it('enqueues a failed transfer again once, however many ask for it at once, unless they give keys of their own', async () => {
+  it('enqueues a failed transfer again once, however many ask for it at once, and under no other key', async () => {
     const { engine, gateway } = make()
     const failing = new Set<string>()
     gateway.script(({ transferId }) =>
@@ -144,7 +144,10 @@ describe('a command in the transaction of the host', async () => {
     const [third, same] = [await resubmit(second), await resubmit(second)]
     expect(same).toMatchObject({ id: third.id, reused: true })
     expect((await resubmit(id)).id).toBe(second)
-    expect(await resubmit(id, 'another-on-purpose')).toMatchObject({ reused: false })
+    await expect(resubmit(id, 'another-on-purpose')).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining(second),
+    })
     const mistyped = { idempotencykey: 'a-third' } as object
     await expect(commit((tx) => engine.transfers.resubmit(tx, id, mistyped))).rejects.toMatchObject({
       ...{ code: 'invalid_request', field: 'idempotencykey' },

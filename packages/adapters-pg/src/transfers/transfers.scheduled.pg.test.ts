@@ -95,7 +95,8 @@ describe('a transfer that is not to be sent before a time', async () => {
     expect(await startOf(again.id)).toEqual(notBefore)
     const later = new Date(Date.now() + 3 * 86_400_000)
     const given = { idempotencyKey: 'at-once', notBefore: null, expiresAt: later }
-    const atOnce = await commit((tx) => engine.transfers.resubmit(tx, id, given))
+    await commit((tx) => engine.transfers.cancel(tx, again.id))
+    const atOnce = await commit((tx) => engine.transfers.resubmit(tx, again.id, given))
     expect(atOnce).toMatchObject({ notBefore: null, expiresAt: later.toISOString() })
   })
 
