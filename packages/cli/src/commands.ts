@@ -1,6 +1,7 @@
 /** The modules that commands need to run. Help does not load them. */
 export * from './commands/accounts.ts'
 export * from './commands/archive.ts'
+export * from './commands/batches.ts'
 export * from './commands/events.ts'
 export * from './commands/migration.ts'
 export * from './commands/proof.ts'

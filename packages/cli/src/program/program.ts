@@ -5,6 +5,7 @@ import { parseDuration } from '../output/duration.ts'
 import type { CliContext } from '../session/cli-context.ts'
 import { Misuse } from '../session/problem.ts'
 import type { GlobalOptions } from '../session/session.ts'
+import { addBatches } from './batches.ts'
 import { parseCount } from './count.ts'
 import { loadCommands, type Perform } from './perform.ts'
 import { addResolve, addResolveReturn } from './resolve.ts'
@@ -36,6 +37,7 @@ export function createProgram(around: CliContext, version: string, onCode: (code
   addPlace(program, perform, around)
   addTransfers(program, perform)
   addAccounts(program, perform)
+  addBatches(program, perform)
   addEvents(program, perform, around)
   addSubscriptions(program, perform)
   addSafety(program, perform)

@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+import type { Perform } from './perform.ts'
+
+/** Adds the commands about batches. */
+export function addBatches(program: Command, perform: Perform): void {
+  const batches = program.command('batches').description('batches: show, close, pause, resume and cancel them')
+  batches
+    .command('show')
+    .description('how many transfers of a batch there are, by status')
+    .argument('<batch>', 'id')
+    .action((id: string, _options: unknown, command: Command) =>
+      perform(command, (session, { showBatch }) => showBatch(session, id)),
+    )
+  batches
+    .command('close')
+    .description('let a batch take no further transfers, so that it can complete')
+    .argument('<batch>', 'id')
+    .action((id: string, _options: unknown, command: Command) =>
+      perform(command, (session, { closeBatch }) => closeBatch(session, id)),
+    )
+  batches
+    .command('pause')
+    .description('keep the transfers of a batch from being submitted')
+    .argument('<batch>', 'id')
+    .action((id: string, _options: unknown, command: Command) =>
+      perform(command, (session, { pauseBatch }) => pauseBatch(session, id)),
+    )
+  batches
+    .command('resume')
+    .description('resume a paused batch')
+    .argument('<batch>', 'id')
+    .action((id: string, _options: unknown, command: Command) =>
+      perform(command, (session, { resumeBatch }) => resumeBatch(session, id)),
+    )
+  batches
+    .command('cancel')
+    .description('close a batch and cancel its transfers, but for those whose money may have moved')
+    .argument('<batch>', 'id')
+    .action((id: string, _options: unknown, command: Command) =>
+      perform(command, (session, { cancelBatch }) => cancelBatch(session, id)),
+    )
+}
