@@ -114,22 +114,20 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
     if ([freeSlots(), room].includes(worthFetching) || slots.busy() === 0) fetching.wake()
   }
 
-  let fetches = 0
+  const choice = createFetchChoice(options, slots, worthFetching)
   const fetching = startLoop({
     name: 'dispatch',
     logger,
     loops,
     async turn() {
-      const isAsked = (gateway: string) => fetches % fetchesPerStopped === 0 || !guard.isStopped(gateway)
-      const asked = chooseFetch(handlers, isAsked, slots, freeSlots(), worthFetching)
+      const asked = choice.next(freeSlots())
       if (!guard.mayClaim()) return Math.min(options.pollIntervalMs, heldPauseMs)
       if (asked === undefined) return options.pollIntervalMs
       let sentAt = performance.now()
       const jobs = await attempts.fetch(asked.batchSize, options.worker, asked.handlers, () => {
         sentAt = performance.now()
       })
-      // Where nothing is left that may be sent, what may not can be held at once.
-      fetches = jobs.length === 0 ? 0 : fetches + 1
+      choice.note(jobs.length)
       if (jobs.length === 0) return performance.now() - wokenAt < lingerMs ? lingerPauseMs : options.pollIntervalMs
       await begin(options, jobs, (claim, job) => void submit(claim, job, sentAt))
       return jobs.length < asked.batchSize ? refillMs : 0
@@ -173,19 +171,23 @@ function startSlots<Tx>(
 }
 
 /**
- * Chooses what to fetch: nothing while little may begin. It passes over transfers to a gateway that hangs or is not asked for, and asks
- * for no more than the share of another allows.
+ * Chooses what to fetch: nothing while little may begin. It passes over transfers to a gateway that hangs, and mostly over those to a
+ * stopped one, and asks for no more than the share of another allows.
  */
-function chooseFetch<Tx>(
-  handlers: WorkHandlers<Tx>,
-  isAsked: (gateway: string) => boolean,
-  { room }: Slots,
-  free: number,
-  worthFetching: number,
-) {
-  const gateways = handlers.gateways.filter((gateway) => room(gateway) >= worthFetching && isAsked(gateway))
-  if (free < worthFetching || gateways.length === 0) return undefined
-  return { handlers: { ...handlers, gateways }, batchSize: Math.min(free, maxFetch, ...gateways.map(room)) }
+function createFetchChoice<Tx>({ handlers, guard }: DispatcherOptions<Tx>, { room }: Slots, worthFetching: number) {
+  let fetches = 0
+  const isAsked = (gateway: string) => fetches % fetchesPerStopped === 0 || !guard.isStopped(gateway)
+  return {
+    next(free: number) {
+      const gateways = handlers.gateways.filter((gateway) => room(gateway) >= worthFetching && isAsked(gateway))
+      if (free < worthFetching || gateways.length === 0) return undefined
+      return { handlers: { ...handlers, gateways }, batchSize: Math.min(free, maxFetch, ...gateways.map(room)) }
+    },
+    /** Counts a fetch. Where nothing is left that may be sent, what may not can be held at once. */
+    note(jobs: number) {
+      fetches = jobs === 0 ? 0 : fetches + 1
+    },
+  }
 }
 
 /** Outcomes that wait for a host's transaction: they must not keep the others from being sent. */
