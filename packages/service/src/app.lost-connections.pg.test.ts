@@ -4,6 +4,8 @@ import { afterAll, expect, it, vi } from 'vitest'
 import { serviceDatabase } from '../test/database.ts'
 import { inspect } from '../test/inspection.ts'
 import { type Answer, sampleAccount, testContext, testSchema, testService } from '../test/service.ts'
+import { tokensRoutes } from './tokens/routes.ts'
+import { transfersRoutes } from './transfers/routes.ts'
 
 const database = await serviceDatabase()
 const logger = recordingLogger()
@@ -54,6 +56,38 @@ it('so is a session that the server ends, and the same key then gives the accoun
   await blocker.query('rollback')
   blocker.release()
   expect((await service.call('/accounts', { ...create, key: 'ended' })).status).toBe(201)
+  await pool.end()
+})
+
+it('so is a read that takes too long: the client may repeat it, and the connection goes on', async () => {
+  const pool = new Pool({ connectionString: database.url, max: 1 })
+  const impatient = Object.assign(Object.create(context), { pool, readTimeoutMs: 300 }) as typeof context
+  const service = testService(impatient, [transfersRoutes, tokensRoutes])
+  const accountId = await through(pool).createAccount(token)
+  const path = `/accounts/${accountId}`
+  const pids = async () => (await inspect(pool).query('select pg_backend_pid() as pid')).rows
+  const before = await pids()
+  const blocker = await database.pool.connect()
+  await blocker.query(`begin; lock table ${testSchema}.account, ${testSchema}.transfer in access exclusive mode`)
+  // Nothing but the limit ends their wait.
+  for (const read of [path, `${path}/transfers`, `${path}/tokens/mints`, `/tokens/transfers`]) {
+    const answer = await service.call(read, { token })
+    expect([answer.status, answer.json['code'], answer.headers.get('retry-after')]).toEqual([
+      503,
+      'service_unavailable',
+      '5',
+    ])
+  }
+  const prepared = await service.call(`${path}/addresses/internal`, {
+    token,
+    key: 'slow',
+    body: { name: 'Payroll', transfer_types: ['sepolia'] },
+  })
+  expect([prepared.status, prepared.headers.get('idempotency-key-evaluated')]).toEqual([503, null])
+  await blocker.query('rollback')
+  blocker.release()
+  expect((await through(pool).call(path, { token })).status).toBe(200)
+  expect(await pids()).toEqual(before)
   await pool.end()
 })
 

@@ -4,7 +4,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { AccountReviewer } from './accounts/reviewer.ts'
 import type { WalletCustody } from './addresses/custody.ts'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
-import { beginAs, settingOf } from './database/tenant.ts'
+import { beginAs, type ClientReads, readSettingsOf, settingOf } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
 import type { Quotes } from './quotes/port.ts'
 import type { AmountPolicy } from './rail-facts/fact-kind.ts'
@@ -64,6 +64,8 @@ export interface ServiceContext {
   readonly readinessCacheMs?: number | undefined
   /** How long a request waits for another one with its idempotency key, in milliseconds. Default 10,000. */
   readonly idempotencyWaitMs?: number | undefined
+  /** How long one statement may take that reads for a client, in milliseconds. Default 10,000. */
+  readonly readTimeoutMs?: number | undefined
   /** How long a create waits for one answer of the rails, in milliseconds. Default 10,000. */
   readonly railTimeoutMs?: number | undefined
   /** How long a create waits for a quote, in milliseconds. Default 10,000. */
@@ -113,6 +115,15 @@ export function inClientPipeline<T extends readonly unknown[]>(
   lockTimeoutMs?: number,
 ): Promise<T> {
   return runPipeline(context.pool, settingsOf(clientId, lockTimeoutMs), works)
+}
+
+/** The same for works that read, within the limits of `asClient`. */
+export function readInClientPipeline<T extends readonly unknown[]>(
+  context: ClientReads,
+  clientId: string,
+  works: PipelineWorks<T>,
+): Promise<T> {
+  return runPipeline(context.pool, readSettingsOf(context, clientId), works)
 }
 
 function settingsOf(clientId: string, lockTimeoutMs: number | undefined): readonly TransactionSetting[] {

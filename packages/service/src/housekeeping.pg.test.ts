@@ -59,6 +59,44 @@ it('deletes many events in small transactions, each once', async () => {
   expect(await deleted()).toEqual({ transactions: 3, rows: 2 * pruneSize + 1 })
 })
 
+it.each([
+  [
+    'keys',
+    'idempotency_key',
+    `insert into ${testSchema}.idempotency_key
+       (client_id, idempotency_key, fingerprint, created_at, response_status, response_body)
+     select c.id, kind || n, 'f', case kind when 'old' then $1::timestamptz else $2 end, 201, repeat('x', 1000)
+       from (select id from ${testSchema}.client limit 1) c, generate_series(1, 1500) n, unnest(array['old', 'new']) kind`,
+  ],
+  [
+    'unused quotes',
+    'quote',
+    `insert into ${testSchema}.quote
+       (id, account_id, source_value_type, source_value, destination_value_type, destination_value, rate, fixed_side, reference,
+        transfer_id, created_at, expires_at)
+     select kind || n, 'a', 'USDC', 1, 'MXN', 18.5, 18.5, 'source', 'r', null, at, at
+       from generate_series(1, 1500) n, unnest(array['old', 'new']) kind,
+            lateral (select case kind when 'old' then $1::timestamptz else $2 end as at) t`,
+  ],
+])('deletes many %s in several transactions, and none that is recent', async (_, table, insert) => {
+  const { query } = inspect(pool)
+  await query(`delete from ${testSchema}.${table}`)
+  await query(`create table deleted_${table} (at bigint)`)
+  await query(`create function note_${table}() returns trigger language plpgsql as $$
+    begin insert into deleted_${table} values (txid_current()); return old; end $$`)
+  await query(
+    `create trigger note after delete on ${testSchema}.${table} for each row execute function note_${table}()`,
+  )
+  await query(insert, [new Date(0), clock.now()])
+  await keepHouse(context)
+  const { rows } = await query(`select count(*)::integer as rows from deleted_${table} group by at order by rows desc`)
+  expect(rows.reduce((sum: number, each: { rows: number }) => sum + each.rows, 0)).toBe(1_500)
+  expect(rows[0].rows).toBeLessThanOrEqual(1_100)
+  expect(await count(table)).toBe(1_500)
+  await query(`drop trigger note on ${testSchema}.${table}`)
+  await query(`delete from ${testSchema}.${table}`)
+})
+
 it('keeps what was created: only its key is forgotten', async () => {
   const { token } = await service.signIn()
   const accountId = await service.createAccount(token, { business_name: sampleAccount.business_name })

@@ -1,7 +1,7 @@
 import { Address, type BuiltInChainFamily, type Catalog, type ChainFamily, Id } from '@outlay/core'
+import { bulkheadOf } from '../bulkhead.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
-import { bulkheadOf } from '../rails/bulkhead.ts'
 import type { Environment } from '../schema/caller.ts'
 import { callWithin } from '../time-limit.ts'
 import type { WalletOrder, WalletPlan } from './custody.ts'

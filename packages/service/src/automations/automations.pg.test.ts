@@ -6,6 +6,7 @@ import { checkedFetch } from '../../test/contract.ts'
 import { inspect } from '../../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import type { AutomationResource } from './automations.ts'
+import { mostAutomations } from './creation.ts'
 import { startAutomationOpening } from './opening.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
@@ -92,6 +93,29 @@ describe('creating an automation', () => {
     const other = await api.sandbox.seedClient({ name: 'Other', accounts: [{ businessName: 'Other' }] })
     const refused = await automations.create({ brand: { account_id: other.accounts[0]?.accountId } })
     expect([refused.status, refused.body.code]).toEqual([422, 'invalid_id'])
+  })
+
+  it('is refused for an account that has as many as it may, archived ones included', async () => {
+    const { pool, schema } = api.sandbox.service.context
+    const { rows } = await inspect(pool).query(
+      `select count(*)::int as count from ${schema}.automation where account_id = $1`,
+      [api.accountId],
+    )
+    await inspect(pool).query(
+      `insert into ${schema}.automation
+         (id, account_id, environment, name, status, source_value_type, destination_address_id, destination_value_type,
+          destination_transfer_type, beneficiary_name, beneficiary_address, financial_institution_id, created_at, updated_at)
+       select 'limit-' || n, $1, 'mainnet', 'Many', 'archived', 'USD', $2, 'USDC', 'base', 'Acme', '1 Main St', 'limit-' || n, now(), now()
+         from generate_series(1, $3::int) n`,
+      [api.accountId, api.walletId, mostAutomations - 1 - rows[0].count],
+    )
+    const answers = await Promise.all([1, 2, 3].map(() => automations.create()))
+    expect(answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort()).toEqual([
+      '201 ',
+      '409 conflict',
+      '409 conflict',
+    ])
+    await inspect(pool).query(`delete from ${schema}.automation where id like 'limit-%'`)
   })
 
   it('is refused while the account is not complete', async () => {

@@ -29,6 +29,15 @@ const retryMs = 10_000
 /** Maximum number of automations per round. */
 const batchSize = 50
 
+/** Automations that wait longest, from which a round takes those of each client in turn. */
+const frontSize = 500
+
+/** Of one client in the front. Further ones are put off, or they would hide those of other clients behind them. */
+const mostOfClient = 100
+
+/** How long they are put off, in milliseconds: rounds for what the client has left in the front. */
+const putOffMs = 500
+
 /**
  * Starts the worker that orders virtual accounts for new automations in this process: pending becomes processing, then the bank
  * gets the order. A repeated order opens one account, so several processes may do it, and an order is repeated after a crash.
@@ -57,7 +66,7 @@ export function startAutomationOpening(
 
 async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal: AbortSignal): Promise<void> {
   const now = context.clock.now()
-  const due = await run(asSystem(context), context, startDue, [now, batchSize])
+  const due = await run(asSystem(context), context, startDue, [now, batchSize, new Date(now.getTime() + putOffMs)])
   // Concurrently: one order that hangs must not delay the others.
   await Promise.all(
     due.map(async (row) => {
@@ -150,12 +159,31 @@ function masked(context: ServiceContext, row: AutomationRow) {
 
 const startDue = statement(
   'automation_start_due',
-  `with due as (
-     select id from {{schema}}.automation
-      where open_at <= $1
-      order by open_at
+  `with front as materialized (
+     select a.id, a.open_at,
+            coalesce((select min(c.client_id) from {{schema}}.client_account c where c.account_id = a.account_id), '') as client_id
+       from {{schema}}.automation a
+      where a.open_at <= $1
+      order by a.open_at
+      limit ${frontSize}
+   ), placed as materialized (
+     select f.*, row_number() over (partition by f.client_id order by f.open_at, f.id) as place from front f
+   ), due as (
+     select a.id
+       from placed p
+       join {{schema}}.automation a on a.id = p.id
+      where p.place <= ${mostOfClient} and a.open_at <= $1
+      order by p.place, p.open_at
       limit $2
-        for update skip locked
+        for update of a skip locked
+   ), excess as (
+     select a.id
+       from placed p
+       join {{schema}}.automation a on a.id = p.id
+      where p.place > ${mostOfClient} and a.open_at <= $1
+        for update of a skip locked
+   ), put_off as (
+     update {{schema}}.automation a set open_at = $3 from excess where a.id = excess.id
    )
    update {{schema}}.automation a
       set status = 'processing', updated_at = case when a.status = 'pending' then $1 else a.updated_at end

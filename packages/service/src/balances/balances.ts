@@ -123,12 +123,13 @@ const selectBalances = statement(
   'balance_list',
   `select l.address_id, a.address, l.value_type, l.transfer_type,
           trim_scale(l.available)::text as available, trim_scale(l.available + l.held)::text as total
-     from {{schema}}.ledger_account l
+     from unnest($1::text[]) with ordinality as o (account_id, place)
+     join {{schema}}.ledger_account l on l.account_id = o.account_id
      join {{schema}}.address a on a.id = l.address_id
-    where l.kind = 'custodial' and l.account_id = any ($1)
+    where l.kind = 'custodial'
       and ($2::text is null or l.value_type = $2)
       and ($3::text is null or l.transfer_type = $3)
       and ($4::text is null or l.address_id = $4)
-    order by array_position($1, l.account_id), l.address_id, l.id`,
+    order by o.place, l.address_id, l.id`,
   readHolding,
 )

@@ -205,6 +205,7 @@ describe('registering', () => {
   it('refuses a public token that the provider does not know', async () => {
     const refused = await bank.register('public-sandbox-none')
     expect(refused.status).toBe(422)
+    expect(refused.headers.has('location')).toBe(false)
     expect(refused.body.errors).toMatchObject([{ source: { pointer: '/public_token' } }])
     expect((await bank.register('')).status).toBe(422)
   })

@@ -1,6 +1,6 @@
 import { OutlayError } from '@outlay/core'
+import { bulkheadOf } from '../bulkhead.ts'
 import type { ServiceContext } from '../context.ts'
-import { bulkheadOf } from '../rails/bulkhead.ts'
 import { callWithin } from '../time-limit.ts'
 import type { BankLinkProvider } from './port.ts'
 

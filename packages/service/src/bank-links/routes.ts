@@ -109,6 +109,8 @@ async function register(
     const exchange = await exchangePublicToken(asClient(context, clientId), context, linking, token)
     return (tx) => registerAccounts(tx, context, { accountId, environment }, request, exchange)
   })
+  // A refusal that was stored under the key has no address.
+  if (!answer.ok) return answer
   const { address_id: id } = (await answer.clone().json()) as { readonly address_id: string }
   answer.headers.set('location', `${baseUrlOf(c.env, context.publicUrl)}/accounts/${accountId}/addresses/${id}`)
   return answer

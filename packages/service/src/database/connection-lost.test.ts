@@ -30,3 +30,9 @@ it('a refusal stays what it is, and so does what is no error', () => {
   const refusal = new OutlayError('conflict', 'Connection terminated')
   for (const one of [refusal, 'ECONNRESET', undefined]) expect(unlessConnectionLost(one)).toBe(one)
 })
+
+it('a statement that took too long is a refusal to be repeated', () => {
+  const slow = coded('57014')
+  const refusal = unlessConnectionLost(slow)
+  expect(refusal).toMatchObject({ code: 'service_unavailable', retryAfterMs: 5_000, cause: slow })
+})

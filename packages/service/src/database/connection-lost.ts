@@ -18,8 +18,19 @@ export function isConnectionLost(error: unknown): boolean {
   return /^(08...|57P0[1-5]|53300)$/.test(state) || networkCodes.has(state)
 }
 
-/** The same error, or the refusal for one of a lost connection. What the request was to do may have been done. */
+/** SQLSTATE of a statement that has reached its time limit, or that a person has canceled. */
+const canceled = '57014'
+
+/**
+ * The same error, or the refusal for one of a lost connection, after which what the request was to do may have been done, or of a statement
+ * that took too long.
+ */
 export function unlessConnectionLost(error: unknown): unknown {
+  if (sqlStateOf(error) === canceled) {
+    const message =
+      'The database took too long. Send the request again, a create with the same key, and a list with a smaller page.'
+    return new OutlayError('service_unavailable', message, { retryAfterMs: 5_000, cause: error })
+  }
   if (!isConnectionLost(error)) return error
   const message = 'The database is not reached now. Send the request again, a create with the same key.'
   return new OutlayError('service_unavailable', message, { retryAfterMs: 1_000, cause: error })

@@ -133,8 +133,8 @@ function isOpen(client: PoolClient): boolean {
   return ['T', 'E'].includes(String(getTransactionStatus?.call(client)))
 }
 
-/** True for a refusal of data, of a constraint, of a conflict, of a text or of a lock; other errors may end the connection. */
-const leavesConnection = (error: unknown) => /^(22|23|40|42|55)/.test(sqlStateOf(error) ?? '')
+/** True for a refusal of data, of a constraint, of a conflict, of a text, of a lock or of a time; other errors may end the connection. */
+const leavesConnection = (error: unknown) => /^(22|23|40|42|55|57014)/.test(sqlStateOf(error) ?? '')
 
 async function submit(client: PoolClient, query: PipelineQuery): Promise<Outcome> {
   // A client accepts an object that submits itself. Only its types do not say so.

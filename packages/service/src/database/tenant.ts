@@ -6,14 +6,31 @@ import { beginWith, type TransactionSetting } from './transaction-settings.ts'
 /** Whose rows a statement may access: those of one client's accounts, or those of all tenants. */
 export type Tenant = { readonly clientId: string } | 'system'
 
-/** Runs single statements that can access only the rows of one client. One round trip each. */
-export function asClient(context: { readonly pool: Pool }, clientId: string): Executor {
-  return executorOf(context.pool, { clientId })
+/** Where a client's statements run, and how long one may take, in milliseconds. Default 10,000. */
+export interface ClientReads {
+  readonly pool: Pool
+  readonly readTimeoutMs?: number | undefined
+}
+
+/**
+ * Runs single statements that can access only the rows of one client. One round trip each. Postgres cancels one that takes longer than the
+ * limit, with the SQLSTATE 57014: clients choose how much they read, and repeat what is slow.
+ */
+export function asClient(context: ClientReads, clientId: string): Executor {
+  return executorOf(context.pool, readSettingsOf(context, clientId))
+}
+
+/** The settings of a transaction that reads for a client. */
+export function readSettingsOf(
+  { readTimeoutMs = 10_000 }: ClientReads,
+  clientId: string,
+): readonly TransactionSetting[] {
+  return [settingOf({ clientId }), ['statement_timeout', String(Math.ceil(readTimeoutMs))]]
 }
 
 /** Runs single statements on the rows of all tenants: for workers, and to authenticate callers. One round trip each. */
 export function asSystem(context: { readonly pool: Pool }): Executor {
-  return executorOf(context.pool, 'system')
+  return executorOf(context.pool, [settingOf('system')])
 }
 
 /** The text that begins a transaction of a tenant, in one message. */
@@ -32,7 +49,6 @@ export function settingOf(tenant: Tenant): TransactionSetting {
   return tenant === 'system' ? ['outlay.system', 'on'] : ['outlay.client_id', tenant.clientId]
 }
 
-function executorOf(pool: Pool, tenant: Tenant): Executor {
-  const settings = [settingOf(tenant)]
+function executorOf(pool: Pool, settings: readonly TransactionSetting[]): Executor {
   return { send: (query) => sendAlone(pool, settings, query) }
 }

@@ -1,7 +1,10 @@
 import pg from 'pg'
 
 /** A setting of one transaction: the tenant that the policies of the tables read, or a limit of the server. */
-export type TransactionSetting = readonly [name: 'outlay.client_id' | 'outlay.system' | 'lock_timeout', value: string]
+export type TransactionSetting = readonly [
+  name: 'outlay.client_id' | 'outlay.system' | 'lock_timeout' | 'statement_timeout',
+  value: string,
+]
 
 /** The text that begins a transaction with settings, in one message. */
 export function beginWith(settings: readonly TransactionSetting[]): string {

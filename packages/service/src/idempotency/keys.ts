@@ -82,9 +82,22 @@ export async function findKey(
   return { fingerprint: row.fingerprint, response: { status: row.responseStatus, body } }
 }
 
-/** Deletes keys that were first used before `before`. Returns how many. */
-export async function pruneKeys(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
-  return (await run(executor, context, deleteKeys, [before])).length
+/** Blocks of the table of keys from which one statement deletes: a thousand keys or so. */
+const pruneBlocks = 128
+
+/**
+ * Deletes keys that were first used before `before`. Returns how many. It commits after each {@link pruneBlocks} blocks of the table, which has
+ * no index by time: while a long transaction runs, Postgres keeps what others delete.
+ */
+export async function pruneKeys(executor: Executor, context: ServiceContext, before: Date): Promise<number> {
+  const [size] = await run(executor, context, selectBlocks)
+  let total = 0
+  for (let block = 0; block < (size?.blocks ?? 0); block += pruneBlocks) {
+    const values = [before, `(${block},0)`, `(${block + pruneBlocks},0)`]
+    const [deleted] = await run(executor, context, deleteKeys, values)
+    total += deleted?.count ?? 0
+  }
+  return total
 }
 
 const readKey = rowDecoder('idempotency key', {
@@ -138,7 +151,17 @@ const selectKey = statement(
   readKey,
 )
 
+const selectBlocks = statement(
+  'idempotency_key_select_blocks',
+  `select (pg_relation_size('{{schema}}.idempotency_key') / current_setting('block_size')::bigint)::int as blocks`,
+  rowDecoder('idempotency key', { blocks: Column.integer }),
+)
+
 const deleteKeys = statement(
   'idempotency_key_prune',
-  `delete from {{schema}}.idempotency_key where created_at < $1 returning true as deleted`,
+  `with deleted as (
+     delete from {{schema}}.idempotency_key where ctid >= $2::tid and ctid < $3::tid and created_at < $1 returning true
+   )
+   select count(*)::int as count from deleted`,
+  rowDecoder('idempotency key', { count: Column.integer }),
 )

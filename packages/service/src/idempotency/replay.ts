@@ -1,5 +1,5 @@
 import { OutlayError } from '@outlay/core'
-import { inClientPipeline, type ServiceContext } from '../context.ts'
+import { readInClientPipeline, type ServiceContext } from '../context.ts'
 import type { Executor } from '../database/statement.ts'
 import { asClient } from '../database/tenant.ts'
 import { findKey, type KeyedRequest, type KeyRecord, type StoredResponse } from './keys.ts'
@@ -48,7 +48,7 @@ export function startReads(context: ServiceContext, request: KeyedRequest): Crea
       async send(query) {
         if (isKeyRead) return await client.send(query)
         isKeyRead = true
-        const [record, result] = await inClientPipeline(context, request.clientId, [
+        const [record, result] = await readInClientPipeline(context, request.clientId, [
           (tx) => findKey(tx, context, request),
           (tx) => tx.query({ ...query, values: [...query.values] }),
         ]).catch((error: unknown) => {

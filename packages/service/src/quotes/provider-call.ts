@@ -1,6 +1,6 @@
 import { OutlayError } from '@outlay/core'
+import { type Bulkhead, bulkheadOf, createBulkhead } from '../bulkhead.ts'
 import type { ServiceContext } from '../context.ts'
-import { type Bulkhead, bulkheadOf, createBulkhead } from '../rails/bulkhead.ts'
 import { callWithin } from '../time-limit.ts'
 import { type AgreedAnswer, checkAnswer, UnusableAnswer } from './answer.ts'
 import type { QuoteOrder, QuoteProvider, Quotes } from './port.ts'

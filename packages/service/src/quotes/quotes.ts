@@ -85,9 +85,15 @@ export function listQuotes(
 }
 
 /** Deletes unused quotes that expired before `before`. */
-export async function pruneQuotes(executor: Executor | Tx, context: Schema, before: Date): Promise<void> {
-  await run(executor, context, prune, [before])
+export async function pruneQuotes(executor: Executor, context: Schema, before: Date): Promise<void> {
+  for (let isMore = true; isMore; ) {
+    const [deleted] = await run(executor, context, prune, [before, pruneSize])
+    isMore = deleted?.count === pruneSize
+  }
 }
+
+/** Number of quotes that one statement deletes. */
+const pruneSize = 1_000
 
 const readQuote: RowDecoder<QuoteRow> = rowDecoder('quote', {
   id: Column.text,
@@ -128,4 +134,13 @@ const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc') =>
 
 const lists = { forward: list('quote_list', '<', 'desc'), backward: list('quote_list_back', '>', 'asc') } as const
 
-const prune = statement('quote_prune', 'delete from {{schema}}.quote where transfer_id is null and expires_at < $1')
+const prune = statement(
+  'quote_prune',
+  `with old as materialized (
+     select id from {{schema}}.quote where transfer_id is null and expires_at < $1 order by expires_at limit $2
+   ), deleted as (
+     delete from {{schema}}.quote q using old where q.id = old.id and q.transfer_id is null returning true
+   )
+   select (select count(*) from old)::int as count, (select count(*) from deleted)::int as deleted`,
+  rowDecoder('quote', { count: Column.integer }),
+)

@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
+import { bulkheadOf, type CallPlace } from '../bulkhead.ts'
 import type { ServiceContext } from '../context.ts'
 import { callWithin } from '../time-limit.ts'
-import { bulkheadOf, type CallPlace } from './bulkhead.ts'
 import type { RailFlow } from './port.ts'
 
 /** Name of the rail that a transfer is paid through: that of the source for an onramp, otherwise that of the destination. */

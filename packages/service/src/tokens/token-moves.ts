@@ -47,19 +47,31 @@ export async function findTokenMove(
   return row
 }
 
-const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement<TransferRow> =>
+// Of each account and flow, the index gives a page at most, from the position on. Every id is between '' and 'Z'.
+const list = (name: string, isBeyond: string, order: 'asc' | 'desc'): Statement<TransferRow> =>
   statement(
     name,
     `${withReturns}
-      where t.account_id = any ($1) and t.flow = any ($2) and ($3::text is null or t.id ${comparison} $3)
-      order by t.id ${order}
-      limit $4`,
+       join (
+         select m.id
+           from unnest($1::text[]) as a (account_id)
+          cross join unnest($2::text[]) as f (flow)
+          cross join lateral (
+            select o.id from {{schema}}.transfer o
+             where o.account_id = a.account_id and o.flow = f.flow and o.id ${isBeyond}
+             order by o.id ${order}
+             limit $4
+          ) m
+          order by m.id ${order}
+          limit $4
+       ) page on page.id = t.id
+      order by t.id ${order}`,
     readTransfer,
   )
 
 const lists: Readonly<Record<TokenMoveQuery['direction'], Statement<TransferRow>>> = {
-  forward: list('token_move_list', '<', 'desc'),
-  backward: list('token_move_list_back', '>', 'asc'),
+  forward: list('token_move_list', `< coalesce($3::text, 'Z')`, 'desc'),
+  backward: list('token_move_list_back', `> coalesce($3::text, '')`, 'asc'),
 }
 
 const selectOne = statement(

@@ -116,7 +116,10 @@ export async function hasDelivery(
   return (await run(executor, context, selectDelivery, [accountId, deliveryId])).length > 0
 }
 
-/** Sends an event of the account again to every webhook that subscribes to its type now. `undefined` when the event does not exist. */
+/**
+ * Sends an event of the account again to every webhook that subscribes to its type now, except where a delivery of it is pending. Resolves with
+ * the number of deliveries; `undefined` when the event does not exist.
+ */
 export async function resendEvent(
   tx: Tx,
   context: ServiceContext,
@@ -286,6 +289,10 @@ const resend = statement(
       where case when e.type = '${loginRequiredEventType}'
             then r.id in (select registration_id from {{schema}}.webhook_delivery where event_id = e.id)
             else r.event_types && array[e.type, split_part(e.type, '.', 1) || '.*', '*'] end
+        and not exists (
+          select from {{schema}}.webhook_delivery d
+           where d.event_id = e.id and d.registration_id = r.id and d.status = 'pending'
+        )
      returning id
    )
    select (select count(*) from event)::int as found, (select count(*) from resent)::int as resent`,

@@ -345,6 +345,10 @@ it('sends an event again on demand', async () => {
   const path = `/accounts/${accountId}/webhooks/events/${first?.event_id}/resend`
   const answer = await service.call(path, { method: 'POST', token })
   expect([answer.status, answer.json['deliveries']]).toEqual([202, 1])
+  for (let time = 0; time < 3; time += 1) {
+    const repeated = await service.call(path, { method: 'POST', token })
+    expect([repeated.status, repeated.json['deliveries']]).toEqual([202, 0])
+  }
   await delivering((drain) => drain())
   expect(new Set(at('/again').map((one) => one.headers['webhook-id'])).size).toBe(1)
   expect(at('/again')).toHaveLength(2)
