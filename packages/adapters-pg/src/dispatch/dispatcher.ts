@@ -113,7 +113,6 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
   const wakeWhenWorthwhile = (room?: number) => {
     if ([freeSlots(), room].includes(worthFetching) || slots.busy() === 0) fetching.wake()
   }
-
   const choice = createFetchChoice(options, slots, worthFetching)
   const fetching = startLoop({
     name: 'dispatch',
@@ -133,7 +132,6 @@ export function startDispatcher<Tx>(options: DispatcherOptions<Tx>): Dispatcher 
       return jobs.length < asked.batchSize ? refillMs : 0
     },
   })
-
   const heart = startHeart(held, options)
   return {
     wake() {
