@@ -15,7 +15,10 @@ describe('a service that is stopped while another session has a table locked', a
   beforeAll(() => first.migrate())
 
   const waiting = async () => {
-    const { rows } = await other.query(`select 1 from pg_locks where not granted and relation is not null`)
+    const { rows } = await other.query(
+      `select 1 from pg_locks where not granted and relation is not null
+         and database = (select oid from pg_database where datname = current_database())`,
+    )
     return rows.length > 0
   }
 
