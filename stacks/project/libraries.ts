@@ -1,11 +1,13 @@
 import type { Pool as NeonPool } from '@neondatabase/serverless'
 import { postgres } from '@outlay/adapters-pg'
+import { drizzleNeonDriver } from '@outlay/adapters-pg/drizzle-neon'
 import { drizzlePostgresJsDriver } from '@outlay/adapters-pg/drizzle-postgres-js'
 import { neonDriver } from '@outlay/adapters-pg/neon'
 import { postgresJsDriver } from '@outlay/adapters-pg/postgres-js'
 import { sequelizeDriver } from '@outlay/adapters-pg/sequelize'
 import { typeormDriver } from '@outlay/adapters-pg/typeorm'
 import { createEngine, type EnqueueRequest, type Gateway } from '@outlay/core'
+import { drizzle as drizzleOnNeon } from 'drizzle-orm/neon-serverless'
 import { drizzle } from 'drizzle-orm/postgres-js'
 import type { Pool } from 'pg'
 import type { Sql } from 'postgres'
@@ -43,6 +45,9 @@ export async function payWithNeon(pool: NeonPool, gateway: Gateway, request: Enq
   client.release()
   // @ts-expect-error: a pool is no transaction.
   await engine.transfers.enqueue(pool, request)
+  const db = drizzleOnNeon({ client: pool })
+  const other = createEngine({ backend: postgres({ driver: drizzleNeonDriver(db) }), gateway })
+  await db.transaction((tx) => other.transfers.enqueue(tx, request))
 }
 
 export async function payWithSequelize(

@@ -1,6 +1,7 @@
 import { createEngine } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
+import { drizzle as drizzleOnNeon } from 'drizzle-orm/neon-serverless'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { drizzle as drizzleOnSql } from 'drizzle-orm/postgres-js'
 import knex from 'knex'
@@ -16,6 +17,7 @@ import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzleNeonDriver } from './drivers/drizzle-neon.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
@@ -76,6 +78,7 @@ neonPool.Client = class extends neonPool.Client {
     return result as never
   }
 }
+const neonDb = drizzleOnNeon({ client: neonPool })
 const dialectModule = { ...pg, Client: ReportingClient }
 const sequelize = openSequelize(database.url, { max: 2, dialectModule })
 const dataSource = await openDataSource(database.url, { max: 2, extra: { Client: ReportingClient } })
@@ -104,6 +107,7 @@ const libraries: Readonly<Record<string, readonly [driver: unknown, run: Run]>> 
     ((work) => sqlDb.transaction(work as never)) as Run,
   ],
   Neon: [neonDriver(neonPool), neonDriver(neonPool).transaction as Run],
+  'Drizzle over Neon': [drizzleNeonDriver(neonDb), ((work) => neonDb.transaction(work as never)) as Run],
   Sequelize: [sequelizeDriver({ sequelize, pool }), ((work) => sequelize.transaction(work as never)) as Run],
   TypeORM: [typeormDriver(dataSource), ((work) => dataSource.transaction(work as never)) as Run],
   Prisma: [prismaDriver({ prisma, pool }), ((work) => prisma.$transaction(work as never)) as Run],

@@ -11,7 +11,7 @@ import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDrizzle, openKnex, openKysely, openPg, openPrismaClient } from '../test/driver-subjects.ts'
-import { openNeon } from '../test/neon-subject.ts'
+import { openDrizzleNeon, openNeon } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
 import { outboxTable } from '../test/queue.ts'
@@ -41,6 +41,7 @@ describe.each([15, 18])('PostgreSQL %i', (version) => {
   describe('× sequelize', () => describeCases(createDatabase, openSequelizeSubject))
   describe('× typeorm', () => describeCases(createDatabase, openTypeorm))
   describe('× neon', () => describeCases(createDatabase, openNeon))
+  describe('× drizzle over neon', () => describeCases(createDatabase, openDrizzleNeon))
 })
 
 /** One driver on one server: what a host does with it, against the tables of both. */

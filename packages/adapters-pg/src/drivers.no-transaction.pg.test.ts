@@ -1,6 +1,7 @@
 import { createEngine, type Engine, Id } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
+import { drizzle as drizzleOnNeon } from 'drizzle-orm/neon-serverless'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { drizzle as drizzleOnSql } from 'drizzle-orm/postgres-js'
 import knex from 'knex'
@@ -17,6 +18,7 @@ import { openDataSource } from '../test/typeorm-subject.ts'
 import { postgres } from './backend.ts'
 import type { Driver } from './database/driver.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzleNeonDriver } from './drivers/drizzle-neon.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
@@ -36,6 +38,7 @@ const prisma = openPrisma(pool)
 const sql = openSql(database.url, { max: 2 })
 const sqlDb = drizzleOnSql({ client: sql })
 const neonPool = await openNeonPool(database.url, undefined, 2)
+const neonDb = drizzleOnNeon({ client: neonPool })
 const sequelize = openSequelize(database.url, { max: 2 })
 const dataSource = await openDataSource(database.url, { max: 2 })
 afterAll(async () => {
@@ -161,6 +164,11 @@ const closed: Readonly<Record<string, readonly [driver: unknown, run: (work: Wor
       await client.query('begin; commit')
       return work(client).finally(() => client.release())
     },
+  ],
+  'the database of Drizzle over the pool of Neon': [drizzleNeonDriver(neonDb), (work) => work(neonDb)],
+  'a transaction of Drizzle over the pool of Neon that has ended': [
+    drizzleNeonDriver(neonDb),
+    async (work) => work((await neonDb.transaction(async (tx) => ({ tx }))).tx),
   ],
   'Sequelize itself': [sequelizeDriver({ sequelize, pool }), (work) => work(sequelize)],
   'a transaction of Sequelize that has ended': [

@@ -3,7 +3,7 @@ import { drain, memoryGateway, type Postgres, recordingLogger, startPostgres, wa
 import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openNeon } from '../test/neon-subject.ts'
+import { openDrizzleNeon, openNeon } from '../test/neon-subject.ts'
 import { migrateOutbox, samplePayout } from '../test/outbox.ts'
 import { openDrizzlePostgresJs, openPostgresJs } from '../test/postgres-js-subjects.ts'
 import { openSequelizeSubject } from '../test/sequelize-subject.ts'
@@ -18,6 +18,7 @@ const openers: Readonly<Record<string, Open>> = {
   'postgres.js': openPostgresJs as Open,
   'drizzle over postgres.js': openDrizzlePostgresJs as Open,
   neon: openNeon as Open,
+  'drizzle over neon': openDrizzleNeon as Open,
 }
 
 describe('restarts of Postgres and ended sessions, under handlers', () => {

@@ -1,6 +1,7 @@
 import type { Pool as NeonPool, PoolClient as NeonPoolClient } from '@neondatabase/serverless'
 import { createEngine, type EnqueueRequest, type Gateway } from '@outlay/core'
 import type { ITXClientDenyList } from '@prisma/client/runtime/client'
+import { drizzle as drizzleOnNeon } from 'drizzle-orm/neon-serverless'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import { drizzle as drizzleOnSql } from 'drizzle-orm/postgres-js'
@@ -13,6 +14,7 @@ import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
 import { expectTypeOf, test } from 'vitest'
 import { postgres } from './backend.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzleNeonDriver } from './drivers/drizzle-neon.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
@@ -209,6 +211,22 @@ test('the Neon engine accepts a client of the pool and nothing else', () => {
   void engine.transfers.enqueue(neonPool, request)
   // @ts-expect-error a client of node-postgres is none of Neon
   void engine.transfers.enqueue({} as PoolClient, request)
+})
+
+test('the engine of Drizzle over the pool of Neon accepts its transaction and nothing else', () => {
+  const db = drizzleOnNeon({ client: {} as NeonPool, schema })
+  const engine = createEngine({ backend: postgres({ driver: drizzleNeonDriver(db) }), gateway })
+  void db.transaction(async (tx) => {
+    await engine.transfers.enqueue(tx, request)
+    await tx.transaction(async (inner) => engine.transfers.enqueue(inner, request))
+  })
+  engine.subscribe('typed', ['transfer.completed'], async (_event, tx) => {
+    await tx.insert(schema.invoices).values({ id: '1' })
+  })
+  // @ts-expect-error the root handle is not a transaction
+  void engine.transfers.enqueue(db, request)
+  // @ts-expect-error a client of Neon is not a transaction of Drizzle
+  void engine.transfers.enqueue({} as NeonPoolClient, request)
 })
 
 test('the Sequelize engine accepts a transaction and nothing else', () => {

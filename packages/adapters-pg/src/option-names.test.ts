@@ -2,6 +2,7 @@ import { Pool } from 'pg'
 import { expect, it } from 'vitest'
 import { postgres } from './backend.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
+import { drizzleNeonDriver } from './drivers/drizzle-neon.ts'
 import { drizzlePostgresJsDriver } from './drivers/drizzle-postgres-js.ts'
 import { knexDriver } from './drivers/knex.ts'
 import { kyselyDriver } from './drivers/kysely.ts'
@@ -36,6 +37,7 @@ it.each<[string, () => unknown]>([
   ['prepare: is no option', () => postgresJsDriver({ sql: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => drizzlePostgresJsDriver({ db: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => neonDriver(pool as never, mistyped({ prepare: false }))],
+  ['prepare: is no option', () => drizzleNeonDriver({ $client: pool } as never, mistyped({ prepare: false }))],
   ['prepare: is no option', () => sequelizeDriver({ sequelize: unused, pool, ...{ prepare: false } })],
   ['prepare: is no option', () => typeormDriver(openSource, mistyped({ prepare: false }))],
   ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],

@@ -4,8 +4,11 @@ import { type AddressInfo, connect } from 'node:net'
 import * as neon from '@neondatabase/serverless'
 import * as oldest from '@neondatabase/serverless-1.0'
 import type { DriverSubject } from '@outlay/testing/conformance'
+import { drizzle } from 'drizzle-orm/neon-serverless'
+import { pgTable, text } from 'drizzle-orm/pg-core'
 import { createWebSocketStream, WebSocketServer } from 'ws'
 import { postgres } from '../src/backend.ts'
+import { type DrizzleNeonTransaction, drizzleNeonDriver } from '../src/drivers/drizzle-neon.ts'
 import { neonDriver } from '../src/drivers/neon.ts'
 import type { PgDriverOptions } from '../src/drivers/pool.ts'
 
@@ -82,6 +85,22 @@ export async function openNeon(
       }
     },
     insertNote: (tx, id, body) => tx.query('insert into note (id, body) values ($1, $2)', [id, body]),
+    close: () => pool.end(),
+  }
+}
+
+const notes = pgTable('note', { id: text().primaryKey(), body: text() })
+const schema = { notes }
+
+/** Opens Drizzle over the pool of Neon with its driver. */
+export async function openDrizzleNeon(url: string): Promise<DriverSubject<DrizzleNeonTransaction<typeof schema>>> {
+  const pool = await openNeonPool(url)
+  const db = drizzle({ client: pool, schema })
+  return {
+    backend: postgres({ driver: drizzleNeonDriver(db) }),
+    transaction: (work) => db.transaction(work),
+    nested: (tx, work) => tx.transaction(work),
+    insertNote: (tx, id, body) => tx.insert(notes).values({ id, body }),
     close: () => pool.end(),
   }
 }

@@ -220,6 +220,25 @@ it('a notification of a handler is sent, awaited or not', async () => {
   expect(received).toEqual(['awaited', 'not awaited'])
 })
 
+it('a query that a handler cancels in a savepoint leaves its transaction whole', async () => {
+  const { pool, driver, lines } = await openBench(url)
+  const sleeping = `select 1 from pg_stat_activity where pid = $1 and state = 'active' and query like '%pg_sleep%'`
+  for (const text of ['first', 'second']) {
+    await driver.transaction(async (tx) => {
+      const canceled = tx.savepoint(async (inner) => {
+        const [row] = await inner<{ pid: number }[]>`select pg_backend_pid() as pid`
+        const query = inner`select pg_sleep(100)`.execute()
+        await waitUntil(async () => (await pool.query(sleeping, [row?.pid])).rowCount === 1)
+        query.cancel()
+        await query
+      })
+      await expect(canceled).rejects.toMatchObject({ code: '57014' })
+      await driver.execute(tx, insert, [text])
+    })
+  }
+  expect(await lines()).toEqual(['first', 'second'])
+})
+
 it('what a callback of a handler throws is not taken for a lost connection', async () => {
   const { driver } = await openBench(url)
   const thrown = Object.assign(new Error('Duplicate entry'), { errno: 1062, code: 'ER_DUP_ENTRY' })

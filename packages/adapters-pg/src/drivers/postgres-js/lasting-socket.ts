@@ -15,14 +15,15 @@ export interface LastingSocket extends EventEmitter {
 export interface LastingSocketOptions {
   /** True when a query that fails has somebody who waits for it. */
   readonly isAnswered: () => boolean
-  /** Aborted when the connection is to be given up. */
-  readonly lost: AbortSignal
-  /** Called when the connection is lost. */
-  readonly lose: (reason: Error) => void
+  /** Aborted when the connection is lost, or to be given up. */
+  readonly losing: AbortController
 }
 
 /** The message ReadyForQuery of Postgres, in a transaction. */
 const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5, 0x54])
+
+/** The code of a CancelRequest, which is all that is sent on its connection. */
+const cancelRequest = 80_877_102
 
 /** The type of the message PortalSuspended. */
 const portalSuspended = 0x73
@@ -32,10 +33,15 @@ const portalSuspended = 0x73
  * process: its own `rollback` does, or the next query of a handler. When the connection under this one is lost, all that was sent fails, and so
  * does what is sent afterwards, as if Postgres still answered.
  */
-export function openLastingSocket(socket: HostSocket, { isAnswered, lost, lose }: LastingSocketOptions): LastingSocket {
+export function openLastingSocket(socket: HostSocket, { isAnswered, losing }: LastingSocketOptions): LastingSocket {
   const seen = new EventEmitter()
+  const lost = losing.signal
+  const lose = (reason: Error) => losing.abort(reason)
+  let isCancel = false
   const answer = () => {
-    if (!isAnswered()) return
+    // Postgres closes it without an answer.
+    if (isCancel) seen.emit('close')
+    if (isCancel || !isAnswered()) return
     seen.emit('error', lost.reason)
     // What waits behind a query that failed is sent now.
     seen.emit('data', readyForQuery)
@@ -61,6 +67,7 @@ export function openLastingSocket(socket: HostSocket, { isAnswered, lost, lose }
     readyState: 'open' as const,
     write(chunk: Buffer, done?: (error?: Error | null) => void) {
       isSuspended = false
+      isCancel = chunk.length === 16 && chunk.readUInt32BE(4) === cancelRequest
       if (!lost.aborted) return socket.write(chunk, done)
       setImmediate(answer)
       done?.(lost.reason)

@@ -19,11 +19,11 @@ interface Settings extends SocketOptions {
 /** An instance of postgres.js for one transaction at a time. */
 interface Instance {
   readonly begin: Begin
-  /** Aborted when it has lost a connection, after which it is of no use. */
+  /** Aborted when it is of no use any more. */
   readonly lost: AbortSignal
   lose(reason: Error): void
-  /** Lets the process end while the instance is free, and closes it after a while. */
-  rest(): void
+  /** Lets the process end while the instance is free, and closes it after a while; false when it is of no use any more. */
+  rest(): boolean
   wake(): void
 }
 
@@ -42,7 +42,8 @@ export function openOwnTransactions(
   const free = new Set<Instance>()
   let turn = 0
   const take = () => {
-    const [known] = free
+    // The last one, so that those that are not needed close.
+    const known = [...free].at(-1)
     const instance = known ?? openInstance(settings, turn % settings.host.length)
     if (known === undefined) instance.lost.addEventListener('abort', () => free.delete(instance))
     free.delete(instance)
@@ -59,8 +60,7 @@ export function openOwnTransactions(
             hasBegun = true
             return work(tx)
           })
-          if (!instance.lost.aborted) free.add(instance)
-          instance.rest()
+          if (instance.rest()) free.add(instance)
           return result
         } catch (error) {
           // The state of its connection is unknown.
@@ -83,67 +83,93 @@ export function openOwnTransactions(
 function openInstance(host: Settings, at: number): Instance {
   const losing = new AbortController()
   const lose = (reason: Error) => losing.abort(reason)
-  const loss = new Promise<never>((_, reject) => {
-    losing.signal.addEventListener('abort', () => reject(losing.signal.reason))
-  })
-  loss.catch(() => undefined)
   const seconds = Number(host.connect_timeout)
   const limitMs = seconds > 0 ? seconds * 1_000 : 30_000
   const startLimit = () =>
     setTimeout(() => lose(new Error(`Postgres did not begin or end a transaction in ${limitMs} ms.`)), limitMs)
   const sockets = new Set<HostSocket>()
   let isReady = false
+  let isWhole = true
+  let resting: NodeJS.Timeout | undefined
+  // A connection beside that of the transaction may end for good, as one does that cancels a query.
+  const besides = () => {
+    const beside = new AbortController()
+    losing.signal.addEventListener('abort', () => beside.abort(losing.signal.reason))
+    beside.signal.addEventListener('abort', () => {
+      isWhole = false
+      if (resting !== undefined) lose(beside.signal.reason)
+    })
+    return beside
+  }
   const reach = { ...host, host: host.host.slice(at, at + 1), port: host.port.slice(at, at + 1) }
   const settings = {
     ...withoutWatchers(reach),
     pass: () => passwordOf(host, lose),
     async socket() {
       const socket = await openSocket(reach, AbortSignal.any([losing.signal, AbortSignal.timeout(limitMs)]))
+      const own = sockets.size === 0 ? losing : besides()
       sockets.add(socket)
-      return openLastingSocket(socket, { isAnswered: () => isReady, lost: losing.signal, lose })
+      return openLastingSocket(socket, { isAnswered: () => isReady, losing: own })
     },
   }
   const sql = postgres(settings as unknown as Options<Record<string, PostgresType>>)
-  let resting: NodeJS.Timeout | undefined
   return {
     lost: losing.signal,
     lose,
-    async begin(work) {
-      let hasBegun = false
-      let failure: { readonly error: unknown } | undefined
-      let limit = startLimit()
-      const begun = sql.begin(async (tx) => {
-        clearTimeout(limit)
-        hasBegun = isReady = true
+    begin: (work) =>
+      beginOn(sql, losing, startLimit, (tx) => {
+        isReady = true
         settings.fetch_types = false
-        try {
-          return { result: await work(tx as TransactionSql) }
-        } catch (error) {
-          failure = { error }
-          throw error
-        } finally {
-          limit = startLimit()
-        }
-      })
-      // From its beginning on, a transaction learns of a loss by its queries.
-      const lost = loss.catch((error) => (hasBegun ? begun : Promise.reject(error)))
-      try {
-        return (await Promise.race([begun, lost])).result
-      } catch (error) {
-        // The loss is why the rollback failed, and not why it came to that.
-        throw losing.signal.aborted && failure !== undefined ? failure.error : error
-      } finally {
-        clearTimeout(limit)
-      }
-    },
+        return work(tx)
+      }),
     rest() {
+      if (!isWhole) lose(new Error('A connection beside that of the transaction has ended.'))
+      if (losing.signal.aborted) return false
       for (const socket of sockets) socket.unref?.()
       resting = setTimeout(() => lose(new Error('Nothing was to do.')), restMs).unref()
+      return true
     },
     wake() {
       clearTimeout(resting)
+      resting = undefined
       for (const socket of sockets) socket.ref?.()
     },
+  }
+}
+
+/** Runs `work` in a transaction. From its beginning on, it learns of a loss by its queries. */
+async function beginOn<T>(
+  sql: Sql,
+  losing: AbortController,
+  startLimit: () => NodeJS.Timeout,
+  work: (tx: TransactionSql) => Promise<T>,
+): Promise<T> {
+  let hasBegun = false
+  let failure: { readonly error: unknown } | undefined
+  let limit = startLimit()
+  const begun = sql.begin(async (tx) => {
+    clearTimeout(limit)
+    hasBegun = true
+    try {
+      return { result: await work(tx) }
+    } catch (error) {
+      failure = { error }
+      throw error
+    } finally {
+      limit = startLimit()
+    }
+  })
+  const { promise: lost, reject } = Promise.withResolvers<never>()
+  const onLost = () => hasBegun || reject(losing.signal.reason)
+  losing.signal.addEventListener('abort', onLost)
+  try {
+    return (await Promise.race([begun, lost])).result
+  } catch (error) {
+    // The loss is why the rollback failed, and not why it came to that.
+    throw losing.signal.aborted && failure !== undefined ? failure.error : error
+  } finally {
+    clearTimeout(limit)
+    losing.signal.removeEventListener('abort', onLost)
   }
 }
 
