@@ -32,15 +32,19 @@ export function openOwnSocket(to: string): OwnSocket {
     held.bytes = Buffer.alloc(0)
     if (held.hasEnded) socket.push(null)
   }
+  const end = () => {
+    if (held.hasEnded) return
+    held.hasEnded = true
+    pass()
+  }
   inner
     .on('data', (chunk) => {
       held.bytes = Buffer.concat([held.bytes, chunk])
       pass()
     })
-    .on('end', () => {
-      held.hasEnded = true
-      pass()
-    })
+    .on('end', end)
+    // A reset may come first.
+    .on('close', end)
     .on('error', () => undefined)
   return Object.assign(socket, {
     held,

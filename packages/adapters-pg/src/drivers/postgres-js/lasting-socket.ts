@@ -17,7 +17,7 @@ export interface LastingSocketOptions {
   readonly isAnswered: () => boolean
   /** Aborted when the connection is lost, or to be given up. */
   readonly losing: AbortController
-  /** Told that Postgres has ended a transaction: with the tag of the statement that did, such as `COMMIT` or `ROLLBACK`, or '' for an error. */
+  /** Told the tag of each statement that ends a transaction or rolls it back to a savepoint: the last one says how the transaction ended. */
   readonly onEnded: (tag: string) => void
 }
 
@@ -93,17 +93,19 @@ export function openLastingSocket(socket: HostSocket, options: LastingSocketOpti
 const connectionClosed = () =>
   Object.assign(new Error('The connection to Postgres was closed.'), { code: 'CONNECTION_CLOSED' })
 
+/** What Postgres says at the end of a transaction. It says `ROLLBACK` for one to a savepoint too. */
+const ends = new Set(['COMMIT', 'PREPARE TRANSACTION', 'ROLLBACK'])
+
 /** Makes the function that sees the messages of Postgres, and tells how transactions end. */
 function watchEnds(onEnded: (tag: string) => void): (message: Buffer) => void {
-  let tag = ''
   let isOpen = false
   return (message) => {
-    if (message[0] === types.commandComplete) tag = message.toString('latin1', 5, message.length - 1)
-    if (message[0] !== types.readyForQuery) return
-    const wasOpen = isOpen
-    isOpen = message[5] !== idle
-    if (wasOpen && !isOpen) onEnded(tag)
-    tag = ''
+    // Older releases of postgres.js wait for this only.
+    if (message[0] === types.commandComplete && isOpen) {
+      const tag = message.toString('latin1', 5, message.length - 1)
+      if (ends.has(tag)) onEnded(tag)
+    }
+    if (message[0] === types.readyForQuery) isOpen = message[5] !== idle
   }
 }
 
