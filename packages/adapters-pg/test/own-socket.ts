@@ -7,8 +7,8 @@ export interface OwnSocket extends Duplex {
   hold(): void
   /** What is kept back; `hasEnded` when the server has ended the connection behind it. */
   readonly held: { readonly bytes: Buffer; readonly hasEnded: boolean }
-  /** Passes it on, in one piece. */
-  release(): void
+  /** Passes it on, in one piece; or all but so many bytes of it, and keeps back the rest. */
+  release(keep?: number): void
 }
 
 /** Connects to the server of a connection string. */
@@ -51,9 +51,13 @@ export function openOwnSocket(to: string): OwnSocket {
     hold() {
       holds = true
     },
-    release() {
+    release(keep = 0) {
+      const rest = held.bytes.subarray(held.bytes.length - keep)
+      held.bytes = held.bytes.subarray(0, held.bytes.length - keep)
       holds = false
       pass()
+      holds = keep > 0
+      held.bytes = rest
     },
   })
 }

@@ -246,7 +246,7 @@ it('a transaction that Postgres has rolled back fails, also where nobody waited 
   expect(await driver.transaction(async (tx) => tx`select 1`.then(() => 'well'))).toBe('well')
 })
 
-it('a transaction that is ended in SQL is told by how Postgres ended it', async () => {
+it('a transaction that a handler ends in SQL fails where that rolled it back', async () => {
   const { driver } = openBench()
   const end = (text: string) => driver.transaction(async (tx) => void (await tx.unsafe(text)))
   await expect(end('rollback')).rejects.toThrow('did not commit')

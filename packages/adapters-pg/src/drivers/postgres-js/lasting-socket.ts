@@ -17,7 +17,7 @@ export interface LastingSocketOptions {
   readonly isAnswered: () => boolean
   /** Aborted when the connection is lost, or to be given up. */
   readonly losing: AbortController
-  /** Told the tag of each statement that ends a transaction or rolls it back to a savepoint: the last one says how the transaction ended. */
+  /** Receives the tag of each statement that ends a transaction or rolls it back to a savepoint: the last one says how the transaction ended. */
   readonly onEnded: (tag: string) => void
 }
 
@@ -96,7 +96,7 @@ const connectionClosed = () =>
 /** What Postgres says at the end of a transaction. It says `ROLLBACK` for one to a savepoint too. */
 const ends = new Set(['COMMIT', 'PREPARE TRANSACTION', 'ROLLBACK'])
 
-/** Makes the function that sees the messages of Postgres, and tells how transactions end. */
+/** Makes the function that sees the messages of Postgres, and reports how transactions end. */
 function watchEnds(onEnded: (tag: string) => void): (message: Buffer) => void {
   let isOpen = false
   return (message) => {
