@@ -47,7 +47,8 @@ export function drizzlePostgresJsDriver<Schema extends Record<string, unknown>>(
   return {
     ...background,
     name: 'drizzle over postgres.js',
-    execute: (tx, statement, values) => execute((tx as unknown as Handle<Schema>).session?.client, statement, values),
+    execute: (tx, statement, values) =>
+      execute((tx as unknown as Handle<Schema> | undefined)?.session?.client, statement, values),
     transaction: (work) => own.transaction(work),
     onError,
   }

@@ -17,6 +17,8 @@ export interface LastingSocketOptions {
   readonly isAnswered: () => boolean
   /** Aborted when the connection is lost, or to be given up. */
   readonly losing: AbortController
+  /** Receives the tag of each statement that ends a transaction or rolls it back to a savepoint: the last one says how the transaction ended. */
+  readonly onEnded: (tag: string) => void
 }
 
 /** The message ReadyForQuery of Postgres, in a transaction. */
@@ -25,15 +27,19 @@ const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5, 0x54])
 /** The code of a CancelRequest, which is all that is sent on its connection. */
 const cancelRequest = 80_877_102
 
-/** The type of the message PortalSuspended. */
-const portalSuspended = 0x73
+/** The types of messages of Postgres. */
+const types = { commandComplete: 0x43, readyForQuery: 0x5a, portalSuspended: 0x73 } as const
+
+/** What ReadyForQuery says where no transaction is open. */
+const idle = 0x49
 
 /**
  * A socket for postgres.js that never closes. postgres.js forgets a socket that has closed and writes on it all the same, which ends the
  * process: its own `rollback` does, or the next query of a handler. When the connection under this one is lost, all that was sent fails, and so
  * does what is sent afterwards, as if Postgres still answered.
  */
-export function openLastingSocket(socket: HostSocket, { isAnswered, losing }: LastingSocketOptions): LastingSocket {
+export function openLastingSocket(socket: HostSocket, options: LastingSocketOptions): LastingSocket {
+  const { isAnswered, losing, onEnded } = options
   const seen = new EventEmitter()
   const lost = losing.signal
   const lose = (reason: Error) => losing.abort(reason)
@@ -52,16 +58,19 @@ export function openLastingSocket(socket: HostSocket, { isAnswered, losing }: La
     socket.destroy()
     if (!isSuspended) setImmediate(answer)
   })
-  const read = byMessages((messages, last) => {
+  const note = watchEnds(onEnded)
+  const read = byMessages((message) => {
     // All that may come then is that Postgres gives the session up.
     if (isSuspended) return
-    isSuspended = last === portalSuspended
-    seen.emit('data', messages)
+    note(message)
+    isSuspended = message[0] === types.portalSuspended
+    seen.emit('data', message)
   })
   socket
     .on('data', (chunk: Buffer) => lost.aborted || read(chunk))
     .on('drain', () => seen.emit('drain'))
     .on('error', lose)
+    .on('end', () => lose(connectionClosed()))
     .on('close', () => lose(connectionClosed()))
   return Object.assign(seen, {
     readyState: 'open' as const,
@@ -84,8 +93,24 @@ export function openLastingSocket(socket: HostSocket, { isAnswered, losing }: La
 const connectionClosed = () =>
   Object.assign(new Error('The connection to Postgres was closed.'), { code: 'CONNECTION_CLOSED' })
 
-/** Passes on whole messages of Postgres only, so that another one can follow at any time. */
-function byMessages(pass: (messages: Buffer, last: number) => void): (chunk: Buffer) => void {
+/** What Postgres says at the end of a transaction. It says `ROLLBACK` for one to a savepoint too. */
+const ends = new Set(['COMMIT', 'PREPARE TRANSACTION', 'ROLLBACK'])
+
+/** Makes the function that sees the messages of Postgres, and reports how transactions end. */
+function watchEnds(onEnded: (tag: string) => void): (message: Buffer) => void {
+  let isOpen = false
+  return (message) => {
+    // Older releases of postgres.js wait for this only.
+    if (message[0] === types.commandComplete && isOpen) {
+      const tag = message.toString('latin1', 5, message.length - 1)
+      if (ends.has(tag)) onEnded(tag)
+    }
+    if (message[0] === types.readyForQuery) isOpen = message[5] !== idle
+  }
+}
+
+/** Passes on each message of Postgres when the whole of it has come, so that another one can follow at any time. */
+function byMessages(pass: (message: Buffer) => void): (chunk: Buffer) => void {
   let chunks: Buffer[] = []
   let missing = 1
   return (chunk) => {
@@ -93,19 +118,17 @@ function byMessages(pass: (messages: Buffer, last: number) => void): (chunk: Buf
     missing -= chunk.length
     if (missing > 0) return
     const all = Buffer.concat(chunks)
-    let end = 0
-    let last = 0
-    let next = 5
-    while (all.length >= end + 5) {
+    let from = 0
+    let length = 5
+    while (all.length >= from + 5) {
       // A type of one byte is before the length.
-      next = 1 + all.readUInt32BE(end + 1)
-      if (all.length < end + next) break
-      last = all.readUInt8(end)
-      end += next
-      next = 5
+      length = 1 + all.readUInt32BE(from + 1)
+      if (all.length < from + length) break
+      pass(all.subarray(from, from + length))
+      from += length
+      length = 5
     }
-    chunks = [all.subarray(end)]
-    missing = end + next - all.length
-    if (end > 0) pass(all.subarray(0, end), last)
+    chunks = [all.subarray(from)]
+    missing = from + length - all.length
   }
 }

@@ -22,9 +22,11 @@ export interface SocketOptions {
 export async function openSocket(options: SocketOptions, signal: AbortSignal): Promise<HostSocket> {
   const socket = await (options.socket?.(options) ?? connectTo(options))
   const closed = new AbortController()
+  const close = () => closed.abort(new Error('Postgres has closed the connection.'))
   socket
     .on('error', () => undefined)
-    .once('close', () => closed.abort(new Error('Postgres has closed the connection.')))
+    .once('end', close)
+    .once('close', close)
   const ended = AbortSignal.any([signal, closed.signal])
   try {
     ended.throwIfAborted()

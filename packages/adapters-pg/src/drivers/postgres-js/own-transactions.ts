@@ -1,7 +1,9 @@
+import { PassThrough } from 'node:stream'
 import postgres, { type Options, type PostgresType, type Sql, type TransactionSql } from 'postgres'
 import type { PoolDriver } from '../pool.ts'
 import { openLastingSocket } from './lasting-socket.ts'
 import { type HostSocket, openSocket, type SocketOptions } from './open-socket.ts'
+import { openTurns } from './turns.ts'
 
 /** Runs `work` in a transaction. */
 type Begin = <T>(work: (tx: TransactionSql) => Promise<T>) => Promise<T>
@@ -30,15 +32,19 @@ interface Instance {
 /** How long a free instance stays open, in milliseconds. */
 const restMs = 10_000
 
+/** The longest that a timer of Node.js can wait, in milliseconds. */
+const longestMs = 2 ** 31 - 1
+
 /**
  * The transactions that the engine itself opens: with the settings of the host's instance, on instances that no host sees. Each of their sockets
- * outlives its connection, so that a loss ends no process.
+ * outlives its connection, so that a loss ends no process. As many run at a time as the pool has connections; the others wait.
  */
 export function openOwnTransactions(
   sql: Sql,
   background: PoolDriver,
 ): { readonly begin: Begin } & Pick<PoolDriver, 'onError'> {
   const settings = sql.options as unknown as Settings
+  const inTurn = openTurns(background.maxConnections ?? sql.options.max)
   const free = new Set<Instance>()
   let turn = 0
   const take = () => {
@@ -50,26 +56,27 @@ export function openOwnTransactions(
     instance.wake()
     return instance
   }
-  return {
-    async begin(work) {
-      for (let tried = 1; ; tried += 1) {
-        const instance = take()
-        let hasBegun = false
-        try {
-          const result = await instance.begin((tx) => {
-            hasBegun = true
-            return work(tx)
-          })
-          if (instance.rest()) free.add(instance)
-          return result
-        } catch (error) {
-          // The state of its connection is unknown.
-          instance.lose(new Error('This transaction has failed.', { cause: error }))
-          if (hasBegun || tried >= settings.host.length) throw error
-          turn += 1
-        }
+  const begin: Begin = async (work) => {
+    for (let tried = 1; ; tried += 1) {
+      const instance = take()
+      let hasBegun = false
+      try {
+        const result = await instance.begin((tx) => {
+          hasBegun = true
+          return work(tx)
+        })
+        if (instance.rest()) free.add(instance)
+        return result
+      } catch (error) {
+        // A statement of it that comes late would run by itself, or in the next transaction.
+        instance.lose(new Error('This transaction has failed.', { cause: error }))
+        if (hasBegun || tried >= settings.host.length) throw error
+        turn += 1
       }
-    },
+    }
+  }
+  return {
+    begin: (work) => inTurn(() => begin(work)),
     onError(listener) {
       const off = background.onError(listener)
       return () => {
@@ -83,13 +90,13 @@ export function openOwnTransactions(
 function openInstance(host: Settings, at: number): Instance {
   const losing = new AbortController()
   const lose = (reason: Error) => losing.abort(reason)
-  const seconds = Number(host.connect_timeout)
-  const limitMs = seconds > 0 ? seconds * 1_000 : 30_000
+  const limitMs = limitOf(host)
   const startLimit = () =>
     setTimeout(() => lose(new Error(`Postgres did not begin or end a transaction in ${limitMs} ms.`)), limitMs)
   const sockets = new Set<HostSocket>()
   let isReady = false
   let isWhole = true
+  let ended = ''
   let resting: NodeJS.Timeout | undefined
   // A connection beside that of the transaction may end for good, as one does that cancels a query.
   const besides = () => {
@@ -106,22 +113,31 @@ function openInstance(host: Settings, at: number): Instance {
     ...withoutWatchers(reach),
     pass: () => passwordOf(host, lose),
     async socket() {
-      const socket = await openSocket(reach, AbortSignal.any([losing.signal, AbortSignal.timeout(limitMs)]))
       const own = sockets.size === 0 ? losing : besides()
+      const signal = AbortSignal.any([losing.signal, AbortSignal.timeout(limitMs)])
+      const socket = await openSocket(reach, signal).catch((error: unknown) => {
+        // postgres.js does not try again after an error, and lets those wait that come next.
+        own.abort(error)
+        return new PassThrough().destroy()
+      })
       sockets.add(socket)
-      return openLastingSocket(socket, { isAnswered: () => isReady, losing: own })
+      return openLastingSocket(socket, { isAnswered: () => isReady, losing: own, onEnded: (tag) => (ended = tag) })
     },
   }
   const sql = postgres(settings as unknown as Options<Record<string, PostgresType>>)
   return {
     lost: losing.signal,
     lose,
-    begin: (work) =>
-      beginOn(sql, losing, startLimit, (tx) => {
+    async begin(work) {
+      ended = ''
+      const result = await beginOn(sql, losing, startLimit, (tx) => {
         isReady = true
         settings.fetch_types = false
         return work(tx)
-      }),
+      })
+      if (ended === '' || ended === 'ROLLBACK') throw new Error(notCommitted)
+      return result
+    },
     rest() {
       if (!isWhole) lose(new Error('A connection beside that of the transaction has ended.'))
       if (losing.signal.aborted) return false
@@ -135,6 +151,15 @@ function openInstance(host: Settings, at: number): Instance {
       for (const socket of sockets) socket.ref?.()
     },
   }
+}
+
+const notCommitted =
+  'Postgres did not commit this transaction: it was ended in SQL, or a statement in it failed that nobody waited for.'
+
+/** How long Postgres may take for the begin and the end of a transaction each, in milliseconds. */
+function limitOf({ connect_timeout: given }: Settings): number {
+  const seconds = Number(typeof given === 'function' ? given() : given)
+  return seconds > 0 ? Math.min(Math.ceil(seconds * 1_000), longestMs) : 30_000
 }
 
 /** Runs `work` in a transaction. From its beginning on, it learns of a loss by its queries. */
@@ -174,9 +199,11 @@ async function beginOn<T>(
 }
 
 /** The password. Nobody in postgres.js waits for it, so one that is not to be had would end the process. */
-async function passwordOf({ pass }: Settings, lose: (reason: Error) => void): Promise<unknown> {
+async function passwordOf({ pass }: Settings, lose: (reason: Error) => void): Promise<string> {
   try {
-    return typeof pass === 'function' ? await pass() : pass
+    const password: unknown = typeof pass === 'function' ? await pass() : pass
+    if (typeof password !== 'string') throw new TypeError('The password is no string.')
+    return password
   } catch (error) {
     lose(new Error('The password for Postgres is not to be had.', { cause: error }))
     return ''

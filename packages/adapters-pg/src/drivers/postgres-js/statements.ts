@@ -1,7 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import { types } from 'pg'
 import type { RowList, Sql, TransactionSql } from 'postgres'
-import { noTransaction, probeTransaction } from '../../database/open-transaction.ts'
+import { probeTransaction } from '../../database/open-transaction.ts'
 import type { Row, Statement } from '../../database/statement.ts'
 import { inline } from '../literals.ts'
 
@@ -16,7 +16,7 @@ export type Execute = (tx: unknown, statement: Statement, values: readonly unkno
 export function openExecute(sql: Sql): Execute {
   const nameOf = undoColumns(sql)
   return async (tx, statement, values) => {
-    if (!isTransaction(tx)) throw noTransaction('is no transaction of postgres.js')
+    if (!isTransaction(tx)) throw new OutlayError('no_transaction', notFromBegin, { field: 'tx' })
     let rows: readonly Row[] = []
     await probeTransaction(async (probe) => {
       // One message: where no transaction is open, Postgres refuses the probe, and with it the statement.
@@ -25,6 +25,9 @@ export function openExecute(sql: Sql): Execute {
     return rows
   }
 }
+
+const notFromBegin =
+  'tx is no transaction of postgres.js; pass the one that `sql.begin` gives (a reserved connection is refused also after its "begin")'
 
 /** Only a transaction has savepoints: the instance and a reserved connection have none. */
 const isTransaction = (tx: unknown): tx is TransactionSql =>
