@@ -4,7 +4,7 @@ import type { Backend } from '../ports/backend.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
 import { refuseAddresses } from './address-ids.ts'
-import { findEnded, findOrder, resubmitKey, timesAgain } from './commands.ts'
+import { checkEffect, findEnded, findOrder, resubmitKey, timesAgain } from './commands.ts'
 import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
 import { checkReused } from './enqueueing.ts'
 
@@ -37,12 +37,24 @@ export async function resubmit<Tx>(
   }
   if (destination !== undefined) refuseAddresses(order, '')
   const transfer = prepare(order, ended)
-  const successorId = await backend.recordResubmission(tx, ended.id, transfer)
+  const successorId = await findPlace(backend, tx, ended, transfer)
   if (successorId !== transfer.id) return findSuccessor(backend, tx, ended, transfer, successorId)
   const [enqueued] = await write(tx, [{ ...transfer, ...(await enterBatch(backend, tx, ended)) }])
   if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
   checkReused(transfer, enqueued)
   return { ...enqueued, resubmissionOf: ended.id }
+}
+
+/** The id of the transfer in the place of the ended one; throws `conflict` when money of that one may have moved meanwhile. */
+async function findPlace<Tx>(
+  backend: Resubmitting<Tx>['backend'],
+  tx: Tx,
+  ended: StoredTransfer,
+  transfer: NewTransfer,
+): Promise<string | undefined> {
+  const { successorId, effect } = await backend.recordResubmission(tx, ended.id, transfer)
+  checkEffect(ended, effect)
+  return successorId
 }
 
 /** The batch of the ended transfer, while that can take the new one in its place. */
