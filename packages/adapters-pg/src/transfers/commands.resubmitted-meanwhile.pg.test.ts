@@ -4,6 +4,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
 import { loseJobs } from '../../test/queue.ts'
 
+const amount = { value: '11.00', currency: 'USD' }
+
 describe('a resubmission', async () => {
   const { pool, open, commit, rows, enqueue, forgetRequests } = await testHost()
 
@@ -95,5 +97,27 @@ describe('a resubmission', async () => {
       await expect(commit((again) => engine.transfers.resubmit(again, id))).rejects.toMatchObject({ code: 'conflict' })
       expect(await count()).toBe(1)
     })
+  })
+
+  it.each([
+    ['the same', {}],
+    ['another', { amount }],
+  ])('under a key that another transaction takes with %s request records nothing', async (_, correction) => {
+    const engine = open()
+    const [first, second] = [(await enqueue(engine)).id, (await enqueue(engine)).id]
+    await commit(async (tx) => {
+      for (const id of [first, second]) await engine.transfers.cancel(tx, id)
+    })
+    const host = await begin()
+    const { id: successor } = await engine.transfers.resubmit(host, first, { idempotencyKey: 'one-key' })
+    const options = { idempotencyKey: 'one-key', ...correction }
+    const other = commit((tx) => engine.transfers.resubmit(tx, second, options).catch((error: unknown) => error))
+    await untilWaiting(other)
+    await host.query('commit')
+    expect(await other).toMatchObject({ code: 'idempotency_key_mismatch', field: 'idempotencyKey' })
+    expect(await links()).toEqual([{ transfer_id: first, successor_id: successor }])
+    const { id: own } = await commit((tx) => engine.transfers.resubmit(tx, second, correction))
+    expect(await engine.transfers.get(second)).toMatchObject({ resubmittedAs: own })
+    expect(await engine.transfers.get(own)).toMatchObject({ resubmissionOf: second })
   })
 })

@@ -6,7 +6,6 @@ import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.
 import { refuseAddresses } from './address-ids.ts'
 import { checkEffect, findEnded, findOrder, resubmitKey, timesAgain } from './commands.ts'
 import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
-import { checkReused } from './enqueueing.ts'
 
 /** What a resubmission needs of the engine. */
 interface Resubmitting<Tx> {
@@ -41,8 +40,10 @@ export async function resubmit<Tx>(
   if (successorId !== transfer.id) return findSuccessor(backend, tx, ended, transfer, successorId)
   const [enqueued] = await write(tx, [{ ...transfer, ...(await enterBatch(backend, tx, ended)) }])
   if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
-  checkReused(transfer, enqueued)
-  return { ...enqueued, resubmissionOf: ended.id }
+  if (enqueued.id === transfer.id) return { ...enqueued, resubmissionOf: ended.id }
+  // Another transaction has enqueued under the key since, so there is no new transfer: its place is given back.
+  const otherId = await findPlace(backend, tx, ended, transfer)
+  return findSuccessor(backend, tx, ended, transfer, otherId === transfer.id ? undefined : otherId)
 }
 
 /** The id of the transfer in the place of the ended one; throws `conflict` when money of that one may have moved meanwhile. */
