@@ -28,6 +28,10 @@ export async function resubmit<Tx>(
   checkNames(options, optionNames)
   const { idempotencyKey, amount, destination, ...times } = options
   const ended = await findEnded(backend, tx, transferId)
+  if (amount !== undefined && ended.request.quoteId !== undefined) {
+    const message = `The transfer ${ended.id} has the amount of its quote; enqueue a new transfer with a new quote for another amount.`
+    throw new OutlayError('conflict', message, { field: 'amount' })
+  }
   const order: EnqueueRequest = {
     ...(await findOrder(backend, tx, ended, destination)),
     ...(amount === undefined ? {} : { amount }),
