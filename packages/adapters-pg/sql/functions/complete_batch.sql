@@ -1,11 +1,12 @@
 -- Completes a closed batch in which everything has ended, with its event, and returns true; at most once. Nobody may be about to enqueue into it. The
--- event is one of its newest transfer that no other transaction has locked: events are those of transfers. The caller has locked the batch.
+-- event is one of its newest transfer that no other transaction has locked: events are those of transfers. The caller has locked the batch,
+-- in a transaction of read committed: in another one it may not see who has just entered it, so nothing is completed there.
 create or replace function {{schema}}.complete_batch(p_id text) returns boolean language plpgsql as $$
 declare
   v_member text;
   v_sequence integer;
 begin
-  if not pg_try_advisory_xact_lock({{schema}}.batch_lock(p_id)) then
+  if current_setting('transaction_isolation') <> 'read committed' or not pg_try_advisory_xact_lock({{schema}}.batch_lock(p_id)) then
     return false;
   end if;
   -- What committed before the lock is seen from here on.

@@ -1,5 +1,5 @@
--- Makes due what waited for batches that were resumed, up to a number of transfers of each, and returns how many. A batch stays noted for some moments: a
--- claim that began during the pause may still defer one of its transfers.
+-- Makes due what waited for batches that were resumed, up to a number of transfers of each, and returns how many. A batch stays noted for some moments
+-- after a worker first saw it: a claim that began during the pause may still defer one of its transfers.
 create or replace function {{schema}}.wake_resumed_batches(p_limit integer) returns integer language plpgsql set lock_timeout = '250ms' as $$
 declare
   v_batch record;
@@ -7,9 +7,12 @@ declare
   v_total integer := 0;
 begin
   for v_batch in
-    select r.batch_id, r.resumed_at < clock_timestamp() - interval '10 seconds' as is_over
+    select r.batch_id, r.seen_at, coalesce(r.seen_at < clock_timestamp() - interval '10 seconds', false) as is_over
     from {{schema}}.resumed_batch r order by r.batch_id for update skip locked
   loop
+    if v_batch.seen_at is null then
+      update {{schema}}.resumed_batch r set seen_at = clock_timestamp() where r.batch_id = v_batch.batch_id;
+    end if;
     with waiting as materialized (
       select t.id from {{schema}}.transfer t
       where t.batch_id = v_batch.batch_id and t.reason = 'batch_paused' and t.stage = 'queued'

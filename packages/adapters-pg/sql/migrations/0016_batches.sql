@@ -51,7 +51,9 @@ create table {{schema}}.paused_batch (
 );
 create table {{schema}}.resumed_batch (
   batch_id   text collate "C" primary key,
-  resumed_at timestamptz not null default clock_timestamp()
+  resumed_at timestamptz not null default clock_timestamp(),
+  -- When a worker first saw it: the transaction that resumed it may have committed long after the time above.
+  seen_at    timestamptz
 );
 
 alter table {{schema}}.transfer add column batch_id text collate "C";

@@ -26,8 +26,10 @@ const texts = {
       delete from {{schema}}.paused_batch p where p.batch_id = $1 returning p.batch_id
     )
     insert into {{schema}}.resumed_batch (batch_id) select e.batch_id from ended e
-    on conflict (batch_id) do update set resumed_at = clock_timestamp() returning batch_id`,
+    on conflict (batch_id) do update set resumed_at = clock_timestamp(), seen_at = null returning batch_id`,
   hold_batch: 'select {{schema}}.batch_refusal($1, $2, true) as refusal',
+  // The default of a session may be another one, in which a worker would not see who has just entered a batch.
+  read_committed: 'set transaction isolation level read committed',
   fold_batches: 'select {{schema}}.fold_batches($1) as count',
   wake_resumed_batches: 'select {{schema}}.wake_resumed_batches($1) as count',
   notify: `select pg_notify('{{channel}}', '')::text`,
@@ -73,8 +75,11 @@ export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record
   return {
     port,
     /** Adds up what has changed, and completes what is complete; returns how many batches were completed. */
-    fold: async (): Promise<number> =>
-      readFirst(readCount, await driver.query(sql.fold_batches, [foldedAtOnce]))?.count ?? 0,
+    fold: (): Promise<number> =>
+      driver.transaction(async (tx) => {
+        await driver.execute(tx, sql.read_committed, [])
+        return readFirst(readCount, await driver.execute(tx, sql.fold_batches, [foldedAtOnce]))?.count ?? 0
+      }),
     /** Makes due what waited for batches that were resumed; returns how many transfers. */
     wakeResumed: async (): Promise<number> =>
       readFirst(readCount, await driver.query(sql.wake_resumed_batches, [wokenAtOnce]))?.count ?? 0,

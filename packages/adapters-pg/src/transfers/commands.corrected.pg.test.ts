@@ -144,6 +144,18 @@ describe('a resubmission with a correction', async () => {
     expect(await links()).toEqual([{ transfer_id: id, successor_id: earlier }])
   })
 
+  it('of the amount is refused where a quote has fixed it', async () => {
+    const engine = open()
+    const to = { addressId: '01J0000000000000000000000B', valueType: 'MXN', transferType: 'spei' }
+    const sent = { amount: { value: '100', currency: 'USDC' }, destination: to, quoteId: '01J0000000000000000000000Q' }
+    const { id } = await enqueue(engine, sent)
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    const other = { value: '200', currency: 'USDC' }
+    const refused = commit((tx) => engine.transfers.resubmit(tx, id, { amount: other }))
+    await expect(refused).rejects.toMatchObject({ code: 'conflict', field: 'amount' })
+    expect(await links()).toEqual([])
+  })
+
   it('leads from one to the next when the successor fails as well', async () => {
     const engine = open()
     const id = await cancel(engine)

@@ -1,26 +1,29 @@
-import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
+import { Column, type Effect, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
 
 const texts = {
-  record_resubmission: 'select {{schema}}.record_resubmission($1, $2, $3, $4) as successor_id',
+  record_resubmission: 'select successor_id, effect from {{schema}}.record_resubmission($1, $2, $3, $4)',
 } as const
 
 /** Makes the store of resubmissions on a driver. */
 export function createResubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
   return {
-    /** Gives a new transfer the place of an ended one; returns the id of the transfer that has it. */
+    /** Gives a new transfer the place of an ended one; returns the id of the transfer that has it, and the effect of the ended one. */
     async recordResubmission(
       tx: Tx,
       endedId: string,
       { id, idempotencyKey, fingerprint }: Pick<NewTransfer, 'id' | 'idempotencyKey' | 'fingerprint'>,
-    ): Promise<string | undefined> {
+    ): Promise<{ readonly successorId?: string | undefined; readonly effect: Effect }> {
       const rows = await driver.execute(tx, sql.record_resubmission, [endedId, id, idempotencyKey, fingerprint])
-      return readFirst(readSuccessor, rows)?.successorId
+      return readFirst(readSuccessor, rows) ?? { effect: 'unknown' }
     },
   }
 }
 
-const readSuccessor = rowDecoder('resubmission', { successorId: Column.optional(Column.text) })
+const readSuccessor = rowDecoder('resubmission', {
+  successorId: Column.optional(Column.text),
+  effect: Column.word<Effect>(),
+})

@@ -86,6 +86,16 @@ describe('trace contexts', async () => {
     expect(await kept()).toEqual({})
   })
 
+  it('are not kept for a transfer that its batch refuses', async () => {
+    const refused = commit((tx) =>
+      backend
+        .enqueue(tx, [{ ...transfer(), batchId: '01J0000000000000000000000Z' as Id }], traceparent)
+        .catch((error: unknown) => error),
+    )
+    expect(await refused).toMatchObject({ code: 'conflict', field: 'batchId' })
+    expect(await kept()).toEqual({})
+  })
+
   it('are handed out with claims to those who ask', async () => {
     const [one, two] = [transfer(), transfer()]
     const [{ createdAt } = { createdAt: '' }] = await enqueue([one], traceparent)

@@ -57,6 +57,19 @@ describe('outlay transfers resubmit', async () => {
     expect(await run(id, '--amount', 'many')).toMatchObject({ code: 1, stderr: expect.stringContaining('amount') })
   })
 
+  it('keeps the wire memo, but not for another payee', async () => {
+    const wired = { addressId: '01J0000000000000000000000B', valueType: 'USD', transferType: 'wire', wireMemo: 'Ann' }
+    const resubmitted = async (...corrected: string[]) => {
+      const { id, idempotencyKey } = await host.enqueue({ destination: wired })
+      await host.commit((tx) => host.engine.transfers.cancel(tx, id))
+      expect(await run(id, ...corrected)).toMatchObject({ code: 0 })
+      return (await host.engine.transfers.getByKey('acme', `${idempotencyKey}:resubmit`))?.request.destination
+    }
+    expect(await resubmitted('--amount', '11.00')).toMatchObject({ wireMemo: 'Ann' })
+    const other = { addressId: '01J0000000000000000000000C', valueType: 'USD', transferType: 'wire' }
+    expect(await resubmitted('--to', other.addressId)).toEqual(other)
+  })
+
   it('names the resubmission that has failed too, and what to do', async () => {
     const id = await fail()
     expect((await run(id)).code).toBe(0)

@@ -307,7 +307,8 @@ async function readCorrection(
 ): Promise<Pick<ResubmitOptions, 'amount' | 'destination'>> {
   const [transfer] = await readAll(session, [id])
   if (transfer === undefined) return {}
-  const { address: _summary, addressId: _id, ...leg } = transfer.request.destination
+  // The memo is of the payee.
+  const { address: _summary, addressId: _id, wireMemo: _memo, ...leg } = transfer.request.destination
   return {
     ...(amount === undefined ? {} : { amount: { ...transfer.request.amount, value: amount } }),
     ...(to === undefined ? {} : { destination: { ...leg, addressId: to } }),

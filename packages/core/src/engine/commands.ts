@@ -3,7 +3,7 @@ import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { fingerprint, IdempotencyKey } from '../idempotency.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
-import type { TransferCommandPort } from '../ports/transfer-commands.ts'
+import type { Effect, TransferCommandPort } from '../ports/transfer-commands.ts'
 import type { TransferPort } from '../ports/transfers.ts'
 import { isAdopted } from './adoption.ts'
 import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
@@ -46,18 +46,24 @@ export async function findEnded<Tx>(
     const message = `The transfer ${transferId} is ${transfer.status}; only a failed or canceled one is enqueued again.`
     throw new OutlayError('conflict', message)
   }
-  switch (await backend.effectOf(tx, transferId)) {
+  checkEffect(transfer, await backend.effectOf(tx, transferId))
+  return transfer
+}
+
+/** Throws `conflict` for an ended transfer that may have moved money, or may still. */
+export function checkEffect({ id: transferId, reason }: Pick<StoredTransfer, 'id' | 'reason'>, effect: Effect): void {
+  switch (effect) {
     case 'none':
     // It failed at the service, which has ended it there.
     case 'known':
-      return transfer
+      return
     case 'conflicting': {
       const message = `The service accepted the transfer ${transferId} after its end here, so its money may have moved; "outlay prove" shows the id at the service.`
       throw new OutlayError('conflict', message)
     }
     case 'unknown': {
       const message =
-        transfer.reason === 'remote_id_taken'
+        reason === 'remote_id_taken'
           ? `The transfer ${transferId} ended by the id of another one, so what became of it is not known; ask the service, and enqueue a new transfer if it was not paid.`
           : `The transfer ${transferId} may have an effect: a request of it left less than ten minutes ago and may still arrive, or it ended behind a fence, and a reconciliation has not compared it or found one like it. "outlay doctor" and "outlay prove" say which; resubmit it then.`
       throw new OutlayError('conflict', message)

@@ -4,9 +4,8 @@ import type { Backend } from '../ports/backend.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
 import { refuseAddresses } from './address-ids.ts'
-import { findEnded, findOrder, resubmitKey, timesAgain } from './commands.ts'
+import { checkEffect, findEnded, findOrder, resubmitKey, timesAgain } from './commands.ts'
 import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
-import { checkReused } from './enqueueing.ts'
 
 /** What a resubmission needs of the engine. */
 interface Resubmitting<Tx> {
@@ -29,6 +28,10 @@ export async function resubmit<Tx>(
   checkNames(options, optionNames)
   const { idempotencyKey, amount, destination, ...times } = options
   const ended = await findEnded(backend, tx, transferId)
+  if (amount !== undefined && ended.request.quoteId !== undefined) {
+    const message = `The transfer ${ended.id} has the amount of its quote; enqueue a new transfer with a new quote for another amount.`
+    throw new OutlayError('conflict', message, { field: 'amount' })
+  }
   const order: EnqueueRequest = {
     ...(await findOrder(backend, tx, ended, destination)),
     ...(amount === undefined ? {} : { amount }),
@@ -37,12 +40,26 @@ export async function resubmit<Tx>(
   }
   if (destination !== undefined) refuseAddresses(order, '')
   const transfer = prepare(order, ended)
-  const successorId = await backend.recordResubmission(tx, ended.id, transfer)
+  const successorId = await findPlace(backend, tx, ended, transfer)
   if (successorId !== transfer.id) return findSuccessor(backend, tx, ended, transfer, successorId)
   const [enqueued] = await write(tx, [{ ...transfer, ...(await enterBatch(backend, tx, ended)) }])
   if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
-  checkReused(transfer, enqueued)
-  return { ...enqueued, resubmissionOf: ended.id }
+  if (enqueued.id === transfer.id) return { ...enqueued, resubmissionOf: ended.id }
+  // Another transaction has enqueued under the key since, so there is no new transfer: its place is given back.
+  const otherId = await findPlace(backend, tx, ended, transfer)
+  return findSuccessor(backend, tx, ended, transfer, otherId === transfer.id ? undefined : otherId)
+}
+
+/** The id of the transfer in the place of the ended one; throws `conflict` when money of that one may have moved meanwhile. */
+async function findPlace<Tx>(
+  backend: Resubmitting<Tx>['backend'],
+  tx: Tx,
+  ended: StoredTransfer,
+  transfer: NewTransfer,
+): Promise<string | undefined> {
+  const { successorId, effect } = await backend.recordResubmission(tx, ended.id, transfer)
+  checkEffect(ended, effect)
+  return successorId
 }
 
 /** The batch of the ended transfer, while that can take the new one in its place. */

@@ -22,12 +22,15 @@ export interface TransferCommandPort<Tx> {
   /**
    * Records that a transfer is about to be enqueued in place of an ended one. Returns the id of the transfer in its place: the new one, or
    * an earlier one; `undefined` when the key has a transfer that cannot be that. Of calls at once, one gives its own transfer the place.
+   * From then on until the end of the transaction no answer of the ended one is written, and `effect` is what is known of it: nothing is
+   * recorded where that is `unknown` or `conflicting`. A call again with the same new transfer takes back what the first one recorded, and
+   * sees what was enqueued under the key meanwhile.
    */
   recordResubmission(
     tx: Tx,
     endedId: string,
     transfer: Pick<NewTransfer, 'id' | 'idempotencyKey' | 'fingerprint'>,
-  ): Promise<string | undefined>
+  ): Promise<{ readonly successorId?: string | undefined; readonly effect: Effect }>
   /**
    * Resolves a blocked transfer: it has this id at the service or, with null, failed as `not_paid`. Does nothing when the
    * transfer is not blocked or does not exist; when `otherId`, a transfer of the same account, has that id at the service; or

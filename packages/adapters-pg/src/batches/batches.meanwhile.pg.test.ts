@@ -1,0 +1,81 @@
+import pg, { type PoolClient } from 'pg'
+import { afterEach, describe, expect, it } from 'vitest'
+import { testHost } from '../../test/host.ts'
+import { samplePayout } from '../../test/outbox.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { resolveNames } from '../schema/database-names.ts'
+import { createBatchStore } from './batches.ts'
+
+describe('a batch, while others have transactions open', async () => {
+  const { pool, database, open, commit, rows, enqueue } = await testHost()
+  const begun: PoolClient[] = []
+  // Before the tables are emptied, which would wait for it.
+  afterEach(async () => {
+    for (const tx of begun.splice(0)) {
+      await tx.query('rollback')
+      tx.release()
+    }
+  })
+  const begin = async (isolation = 'read committed') => {
+    const tx = await pool.connect()
+    begun.push(tx)
+    await tx.query(`begin isolation level ${isolation}`)
+    return tx
+  }
+  const fold = async (on: Pick<PoolClient, 'query'> = pool) =>
+    (await on.query('select outlay.fold_batches(50) as completed')).rows[0].completed
+  const wake = async () => (await rows('select outlay.wake_resumed_batches(10) as count'))[0]?.['count']
+
+  it('is not completed in a snapshot that does not see who has just entered it', async () => {
+    const engine = open()
+    const { id } = await commit((tx) => engine.batches.create(tx))
+    const first = await enqueue(engine, { batchId: id })
+    await commit((tx) => engine.transfers.cancel(tx, first.id))
+    const host = await begin()
+    await engine.transfers.enqueue(host, samplePayout('acme', { batchId: id }))
+    await commit((tx) => engine.batches.close(tx, id))
+    const worker = await begin('repeatable read')
+    await worker.query('select from outlay.batch')
+    await host.query('commit')
+    expect(await fold(worker)).toBe(0)
+    await worker.query('commit')
+    expect(await fold()).toBe(0)
+    expect((await engine.batches.get(id))?.state).toBe('closed')
+  })
+
+  it('is completed by a worker whose sessions have repeatable read', async () => {
+    const engine = open()
+    const { id } = await commit((tx) => engine.batches.create(tx))
+    const { id: transferId } = await enqueue(engine, { batchId: id })
+    await commit((tx) => engine.transfers.cancel(tx, transferId))
+    await commit((tx) => engine.batches.close(tx, id))
+    const options = '-c default_transaction_isolation=repeatable\\ read'
+    const sessions = new pg.Pool({ connectionString: database.url, options, max: 1 })
+    try {
+      expect(await createBatchStore(pgDriver(sessions), resolveNames({}).tokens).fold()).toBe(1)
+    } finally {
+      await sessions.end()
+    }
+    expect((await engine.batches.get(id))?.state).toBe('completed')
+  })
+
+  it('wakes what was deferred in the pause, when the host commits the resume long after it', async () => {
+    const engine = open()
+    const { id } = await commit((tx) => engine.batches.create(tx))
+    const { id: transferId } = await enqueue(engine, { batchId: id })
+    await commit((tx) => engine.batches.pause(tx, id))
+    const host = await begin()
+    await engine.batches.resume(host, id)
+    // A minute passes in the host's transaction.
+    await host.query(`update outlay.resumed_batch set resumed_at = resumed_at - interval '1 minute'`)
+    const claim = await begin()
+    await claim.query(`update outlay.transfer set reason = 'batch_paused' where id = $1`, [transferId])
+    await host.query('commit')
+    expect(await wake()).toBe(0)
+    await claim.query('commit')
+    expect(await wake()).toBe(1)
+    await pool.query(`update outlay.resumed_batch set seen_at = seen_at - interval '1 minute'`)
+    expect(await wake()).toBe(0)
+    expect(await rows('select from outlay.resumed_batch')).toEqual([])
+  })
+})
