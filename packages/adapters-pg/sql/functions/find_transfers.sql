@@ -44,6 +44,7 @@ begin
   end if;
 
   while v_place is not null and cardinality(v_found) <= p_limit and v_read < c_most loop
+    v_window := least(v_window, c_most - v_read);
     v_ids := {{schema}}.search_window(v_by, v_pair.name, v_pair.value, v_account_id, v_batch_id, v_place, v_from, v_window);
     v_read := v_read + cardinality(v_ids);
     v_found := v_found || array(

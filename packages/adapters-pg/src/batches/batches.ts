@@ -38,8 +38,8 @@ const texts = {
 /** The store of batches. */
 export type BatchStore<Tx> = ReturnType<typeof createBatchStore<Tx>>
 
-/** Batches that one transaction adds up at most. */
-const foldedAtOnce = 50
+/** Batches that one transaction adds up at most, the oldest first: later ones wait while so many change in every turn. */
+const foldedAtOnce = 1_000
 
 /** Transfers of one resumed batch that one transaction makes due at most. */
 const wokenAtOnce = 1_000

@@ -90,6 +90,7 @@ describe('the search for transfers', async () => {
   })
 
   it.each([
+    ['metadata', { metadata: Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`k${at}`, 'v'])) }],
     ['accountId', { accountId: undefined }],
     ['accountId', { accountId: 'a b' }],
     ['metadata.order', { metadata: { order: undefined } }],

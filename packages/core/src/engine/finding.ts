@@ -20,6 +20,9 @@ const defaultLimit = 50
 /** Most transfers on a page. */
 const maxLimit = 1_000
 
+/** Most pairs of metadata in a search: each is counted first, and compared for each transfer that is read. */
+const maxPairs = 5
+
 /** Checks a search, before any SQL; throws `invalid_request` or `invalid_id` with the field. */
 export function readQuery(given: FindTransfers): TransferQuery {
   checkNames(given, names)
@@ -35,6 +38,7 @@ export function readQuery(given: FindTransfers): TransferQuery {
   if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit)
     throw refuse('limit', `must be a whole number from 1 to ${maxLimit}`)
   if (batchId !== undefined && !Id.is(batchId)) throw refuse('batchId', 'must be the id of a batch')
+  if (Object.keys(metadata ?? {}).length > maxPairs) throw refuse('metadata', `must have at most ${maxPairs} pairs`)
   if (cursor !== undefined && !Id.is(cursor)) throw refuse('cursor', 'must be the nextCursor of the page before')
   return {
     ...{ accountId, gateway, stage, status, reason, currency, limit, cursor, batchId },

@@ -11,7 +11,7 @@ export interface TransferQuery {
   readonly reason?: string | undefined
   /** In any case of its letters. */
   readonly currency?: string | undefined
-  /** The transfer has all of these pairs. */
+  /** The transfer has all of these pairs; at most five. */
   readonly metadata?: Metadata | undefined
   readonly batchId?: string | undefined
   /** Enqueued then or later, ISO 8601. */
