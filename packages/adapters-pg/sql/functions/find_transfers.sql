@@ -44,7 +44,6 @@ begin
   end if;
 
   while v_place is not null and cardinality(v_found) <= p_limit and v_read < c_most loop
-    v_window := least(v_window, c_most - v_read);
     v_ids := {{schema}}.search_window(v_by, v_pair.name, v_pair.value, v_account_id, v_batch_id, v_place, v_from, v_window);
     v_read := v_read + cardinality(v_ids);
     v_found := v_found || array(
@@ -64,7 +63,7 @@ begin
             select from {{schema}}.transfer_metadata m where m.transfer_id = t.id and m.name = p.name and m.value = p.value offset 0))
       order by u.position limit p_limit + 1 - cardinality(v_found));
     v_place := case when cardinality(v_ids) = v_window then v_ids[v_window] end;
-    v_window := least(2 * v_window, c_small);
+    v_window := least(2 * v_window, c_small, c_most - v_read);
   end loop;
 
   return query select f.id, null::text from unnest(v_found[1:p_limit]) as f (id)
