@@ -122,15 +122,16 @@ export interface ReturnedTransfer {
 }
 
 /**
- * Plans what comes back of a complete transfer: the reversal of its end with this amount. Tokens that were minted to an outside wallet do
- * not come back, so the account owes them.
+ * Plans what comes back of a complete transfer: the reversal of its end with this amount. Tokens that were minted to a wallet of somebody
+ * else, outside or another account's, do not come back, so the account of the transfer owes them.
  */
 export function planReturn(transfer: ReturnedTransfer, amount: string): readonly LedgerLine[] {
   const { accountId: account, destinationAddressId: address, flow, post, receipt } = transfer
   const dollars = receipt === undefined ? [] : planReceipt(receipt, amount)
   const lines = withAmount(planReverse([...dollars, ...post]), amount)
   const last = lines.at(-1)
-  if (flow !== 'onramp' || last?.kind !== 'outside') return lines
+  const isOurs = last?.kind === 'custodial' && last.account === account
+  if (flow !== 'onramp' || last === undefined || isOurs) return lines
   return [...lines.slice(0, -1), { ...last, kind: 'receivable', account, address }]
 }
 

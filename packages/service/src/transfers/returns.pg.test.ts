@@ -249,4 +249,30 @@ describe('an account that has spent what comes back', () => {
     expect(await collect()).toEqual([])
     await expectSoundLedger(context)
   })
+
+  it('owes tokens that were minted to the wallet of another account, which keeps them and may send', async () => {
+    const other = await api.sandbox.seedClient({ name: 'Other', accounts: [{ businessName: 'Other Inc' }] })
+    const [theirs] = other.accounts[0]?.wallets.filter(({ transferTypes }) => transferTypes.includes('base')) ?? []
+    const balance = async () => {
+      const { rows } = await inspect(context.pool).query(
+        `select available::float8 from ${context.schema}.ledger_account where address_id = $1 and value_type = 'USDC' and transfer_type = 'base'`,
+        [theirs?.addressId],
+      )
+      return rows[0]?.available
+    }
+    const addressId = await automations.addWallet(theirs?.address ?? '')
+    const transfer = await onramp('40', addressId)
+    expect(await balance()).toBe(40)
+    await report([await returned(transfer)])
+    expect(await balance()).toBe(40)
+    expect(await owed()).toContainEqual(
+      expect.objectContaining({ addressId, amount: { value: '40', currency: 'USDC' } }),
+    )
+    const { rows } = await inspect(context.pool).query(
+      `select 1 from ${context.schema}.receivable where account_id = $1`,
+      [other.accounts[0]?.accountId],
+    )
+    expect(rows).toEqual([])
+    await expectSoundLedger(context)
+  })
 })
