@@ -21,6 +21,7 @@ const bank = { job: 'bank' }
 const outcome = (name: string) => `outlay_submit_outcomes_total{job="payroll", instance="a", outlay_outcome="${name}"}`
 const backlog = (stage: string) => `outlay_transfer_backlog{job="payroll", instance="a", outlay_stage="${stage}"}`
 const age = 'outlay_transfer_unsubmitted_age{job="payroll", instance="a"}'
+const ageOfBank = 'outlay_transfer_unsubmitted_age{job="bank", instance="a"}'
 const ofBooks = (name: string) => `${name}{job="payroll", instance="a", outlay_subscription="books"}`
 const requests = (status: number) =>
   `http_server_request_duration_count{job="bank", instance="a", http_response_status_code="${status}"}`
@@ -31,10 +32,10 @@ const openExceptions = 'outlay_rail_exceptions_open{job="bank", instance="a", ou
 const firings: readonly Firing[] = [
   {
     alert: 'OutlayNoWorkers',
-    series: { [age]: '0 _x60' },
+    series: { [age]: '0 _x60', [ageOfBank]: '0+0x60' },
     at: '20m',
-    labels: {},
-    summary: 'No process of an engine is scraped: either none runs, or none can read its database.',
+    labels: engine,
+    summary: 'No process of the engine of payroll is scraped: either none runs, or none can read its database.',
   },
   {
     alert: 'OutlayTransfersBlocked',
@@ -131,6 +132,7 @@ const firings: readonly Firing[] = [
 
 const quiet: Firing['series'] = {
   [age]: '200+0x60',
+  [ageOfBank]: '0+0x60',
   [backlog('blocked')]: '0+0x60',
   [backlog('awaiting_funds')]: '3+0x60',
   [ofBooks('outlay_subscription_lag')]: '200+0x60',

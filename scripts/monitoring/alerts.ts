@@ -25,14 +25,18 @@ function found(finding: Finding, alert: Omit<Alert, 'runbook' | 'doctor'>): Aler
 
 const subscription = '{{ $labels.outlay_subscription }}'
 
+/** The jobs with an engine in deploy/prometheus/prometheus.yaml. Each is asked for: the service has an engine of its own, which would hide another's absence. */
+const jobs = ['payroll', 'bank']
+
 /** Of every engine. Gauges are the same in all of its processes. */
 export const engineAlerts: readonly Alert[] = [
   found('no_workers', {
     alert: 'OutlayNoWorkers',
-    expr: 'absent(outlay_transfer_unsubmitted_age)',
+    expr: jobs.map((job) => `absent(outlay_transfer_unsubmitted_age{job="${job}"})`).join(' or '),
     for: '5m',
     severity: 'critical',
-    summary: 'No process of an engine is scraped: either none runs, or none can read its database.',
+    summary:
+      'No process of the engine of {{ $labels.job }} is scraped: either none runs, or none can read its database.',
   }),
   found('blocked', {
     alert: 'OutlayTransfersBlocked',

@@ -1,6 +1,6 @@
 /** The programs of a deployment, in one file: node main.mjs <command>. */
 import { migratePayroll, migrateService, payday, register } from './jobs.ts'
-import { untilStopped } from './process.ts'
+import { runUntilStopped } from './process.ts'
 import { startService } from './service.ts'
 import { startWorker } from './worker.ts'
 
@@ -8,16 +8,18 @@ const { env } = process
 const say = (fields: object) => process.stdout.write(`${JSON.stringify(fields)}\n`)
 
 const commands: Readonly<Record<string, () => Promise<void>>> = {
-  async worker() {
-    const running = await startWorker(env)
-    say({ message: 'The worker runs.', probes: running.probes })
-    await untilStopped(running)
-  },
-  async service() {
-    const running = await startService(env)
-    say({ message: 'The service listens.', url: running.url, probes: running.probes })
-    await untilStopped(running)
-  },
+  worker: () =>
+    runUntilStopped(async () => {
+      const running = await startWorker(env)
+      say({ message: 'The worker runs.', probes: running.probes })
+      return running
+    }),
+  service: () =>
+    runUntilStopped(async () => {
+      const running = await startService(env)
+      say({ message: 'The service listens.', url: running.url, probes: running.probes })
+      return running
+    }),
   'migrate-payroll': () => migratePayroll(env),
   'migrate-service': () => migrateService(env),
   async register() {

@@ -189,9 +189,11 @@ describe('the compose file', () => {
     }
   })
 
-  it('gives programs thirty seconds to stop', () => {
-    for (const name of ['bank', 'worker'])
-      expect([name, compose.services[name]?.stop_grace_period]).toEqual([name, '30s'])
+  it.each([
+    ['bank', '150s'],
+    ['worker', '30s'],
+  ])('gives %s %s to stop, as Kubernetes does', (name, time) => {
+    expect(compose.services[name]?.stop_grace_period).toBe(time)
   })
 })
 

@@ -52,8 +52,11 @@ export async function close(server: Server): Promise<void> {
   clearTimeout(grace)
 }
 
-/** Keeps a process running until the first SIGTERM or SIGINT, and then stops it. The second one ends the process at once. */
-export async function untilStopped(running: Running): Promise<void> {
+/**
+ * Starts a process, keeps it running until the first SIGTERM or SIGINT, and then stops it. A signal during the start stops it when it has
+ * started; without a handler the kernel drops what is sent to the first process of a container. The second signal ends it at once.
+ */
+export async function runUntilStopped(start: () => Promise<Running>): Promise<void> {
   const stopping = Promise.withResolvers<void>()
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -63,6 +66,7 @@ export async function untilStopped(running: Running): Promise<void> {
       stopping.resolve()
     })
   }
+  const running = await start()
   await stopping.promise
   await running.stop()
 }

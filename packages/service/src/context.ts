@@ -4,7 +4,8 @@ import type { Pool, PoolClient } from 'pg'
 import type { AccountReviewer } from './accounts/reviewer.ts'
 import type { WalletCustody } from './addresses/custody.ts'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
-import { beginAs, type ClientReads, readSettingsOf, settingOf } from './database/tenant.ts'
+import { withinShare } from './database/pool-share.ts'
+import { beginAs, type ClientReads, defaultReadTimeoutMs, readSettingsOf, settingOf } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
 import type { Quotes } from './quotes/port.ts'
 import type { AmountPolicy } from './rail-facts/fact-kind.ts'
@@ -123,7 +124,9 @@ export function readInClientPipeline<T extends readonly unknown[]>(
   clientId: string,
   works: PipelineWorks<T>,
 ): Promise<T> {
-  return runPipeline(context.pool, readSettingsOf(context, clientId), works)
+  const { pool, readTimeoutMs = defaultReadTimeoutMs } = context
+  const read = () => runPipeline(pool, readSettingsOf(context, clientId), works)
+  return withinShare(pool, clientId, readTimeoutMs, read)
 }
 
 function settingsOf(clientId: string, lockTimeoutMs: number | undefined): readonly TransactionSetting[] {

@@ -1,7 +1,11 @@
 import type { Pool } from 'pg'
 import { sendAlone } from './pipeline.ts'
+import { withinShare } from './pool-share.ts'
 import type { Executor } from './statement.ts'
 import { beginWith, type TransactionSetting } from './transaction-settings.ts'
+
+/** How long a statement that reads for a client may take, and wait for the share of its client, in milliseconds. */
+export const defaultReadTimeoutMs = 10_000
 
 /** Whose rows a statement may access: those of one client's accounts, or those of all tenants. */
 export type Tenant = { readonly clientId: string } | 'system'
@@ -14,15 +18,18 @@ export interface ClientReads {
 
 /**
  * Runs single statements that can access only the rows of one client. One round trip each. Postgres cancels one that takes longer than the
- * limit, with the SQLSTATE 57014: clients choose how much they read, and repeat what is slow.
+ * limit, with the SQLSTATE 57014: clients choose how much they read, and repeat what is slow. Only a share of the pool's connections reads for
+ * one client at once.
  */
 export function asClient(context: ClientReads, clientId: string): Executor {
-  return executorOf(context.pool, readSettingsOf(context, clientId))
+  const { pool, readTimeoutMs = defaultReadTimeoutMs } = context
+  const settings = readSettingsOf(context, clientId)
+  return { send: (query) => withinShare(pool, clientId, readTimeoutMs, () => sendAlone(pool, settings, query)) }
 }
 
 /** The settings of a transaction that reads for a client. */
 export function readSettingsOf(
-  { readTimeoutMs = 10_000 }: ClientReads,
+  { readTimeoutMs = defaultReadTimeoutMs }: ClientReads,
   clientId: string,
 ): readonly TransactionSetting[] {
   return [settingOf({ clientId }), ['statement_timeout', String(Math.ceil(readTimeoutMs))]]
