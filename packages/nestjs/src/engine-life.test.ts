@@ -10,8 +10,7 @@ function openLife(stop: () => Promise<void>) {
   const logger = recordingLogger()
   const engine = createEngine({ backend: memoryBackend({ stop }), gateway: memoryGateway(), runtime: { logger } })
   const discovery = { getProviders: () => [], getControllers: () => [] }
-  const scanner = { getAllMethodNames: () => [] }
-  const life = createEngineLife({ engine, name: 'default', work: { stopTimeoutMs: 1_000 }, logger, discovery, scanner })
+  const life = createEngineLife({ engine, name: 'default', work: { stopTimeoutMs: 1_000 }, logger, discovery })
   return { life, logger }
 }
 

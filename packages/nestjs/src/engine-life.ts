@@ -23,13 +23,19 @@ const stopReserveMs = 20_000
 
 /** Starts the workers of an engine when the application bootstraps, with its decorated handlers, and stops them when it ends. */
 export function createEngineLife<Tx>({ engine, name, work, ...options }: EngineLifeOptions<Tx>): EngineLife {
+  let hasEnded = false
   return {
     async onApplicationBootstrap() {
+      // Nest bootstraps also what was closed while it was initialized.
+      if (hasEnded) return
       subscribeHandlers(engine, name, findHandlers(options), listEngines(options, name))
       if (work !== false) await engine.start(work === true ? {} : work)
     },
     // Nest calls this before it closes servers and, in `onApplicationShutdown`, databases.
-    onModuleDestroy: () => stopEngine(engine, work, options.logger),
+    async onModuleDestroy() {
+      hasEnded = true
+      await stopEngine(engine, work, options.logger)
+    },
   }
 }
 

@@ -3,6 +3,7 @@ import { memoryGateway } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { openApplication } from '../test/application.ts'
 import { memoryBackend } from '../test/memory-backend.ts'
+import { findHandlers } from './handlers.ts'
 import { OutlayModule } from './outlay-module.ts'
 import { OnTransfer, OnTransferMany } from './subscription.ts'
 
@@ -73,15 +74,34 @@ describe('a decorated method', () => {
     expect(await refusalOf(Slow)).toContain('timeoutMs of "pay" is a whole number from 1')
   })
 
-  it('that is overridden is subscribed by its own decorator only', async () => {
-    class Overridden extends Payouts {
-      override async onPaid(): Promise<void> {}
+  it('stays subscribed when it is overridden, and when another decorator puts a function in its place', async () => {
+    const called: string[] = []
+    class Overriding extends Payouts {
+      override async onPaid(): Promise<void> {
+        called.push('overriding')
+      }
     }
-    const backend = memoryBackend()
-    const imports = [OutlayModule.forRoot({ backend, gateway: memoryGateway() })]
-    const app = await openApplication({ imports, providers: [Overridden] })
-    expect(backend.started()?.subscriptions).toEqual([])
-    await app.close()
+    const wrapped = (_target: object, _method: string, descriptor: PropertyDescriptor) => {
+      descriptor.value = async () => void called.push('wrapped')
+    }
+    class Wrapped {
+      @wrapped
+      @OnTransfer('refund', ['transfer.completed'])
+      async onRefund(): Promise<void> {}
+    }
+    const providers = [{ instance: new Overriding() }, { instance: new Wrapped() }].map((one) => ({
+      ...one,
+      isDependencyTreeStatic: () => true,
+      isTransient: false,
+    }))
+    const discovery = { getProviders: () => providers as never[], getControllers: () => [] }
+    const found = findHandlers({ discovery })
+    expect(found.map(({ place, subscription: { name } }) => [place, name])).toEqual([
+      ['Overriding.onPaid', 'pay'],
+      ['Wrapped.onRefund', 'refund'],
+    ])
+    for (const { handle } of found) await handle?.()
+    expect(called).toEqual(['overriding', 'wrapped'])
   })
 
   it('has to be a method', () => {

@@ -1,4 +1,4 @@
-import type { DiscoveryService, MetadataScanner } from '@nestjs/core'
+import type { DiscoveryService } from '@nestjs/core'
 import type { Engine, EventHandler, EventsHandler } from '@outlay/core'
 import { type NotedSubscription, readSubscriptions } from './subscription.ts'
 
@@ -7,7 +7,6 @@ type Wrapper = ReturnType<DiscoveryService['getProviders']>[number]
 /** How handlers are found in an application. */
 export interface Discovery {
   readonly discovery: Pick<DiscoveryService, 'getProviders' | 'getControllers'>
-  readonly scanner: Pick<MetadataScanner, 'getAllMethodNames'>
 }
 
 /** A decorated method of an application, and what it handles. */
@@ -20,7 +19,7 @@ export interface FoundHandler {
 }
 
 /** Finds the decorated methods of all providers and controllers, each once for every instance. */
-export function findHandlers({ discovery, scanner }: Discovery): readonly FoundHandler[] {
+export function findHandlers({ discovery }: Discovery): readonly FoundHandler[] {
   const seen = new Set<unknown>()
   return [...discovery.getProviders(), ...discovery.getControllers()].flatMap((wrapper) => {
     const isShared = wrapper.isDependencyTreeStatic() && !wrapper.isTransient
@@ -29,22 +28,21 @@ export function findHandlers({ discovery, scanner }: Discovery): readonly FoundH
     seen.add(owner)
     const methods = isShared ? Object.getPrototypeOf(owner) : owner
     if (methods === null) return []
-    return scanner.getAllMethodNames(methods as object).flatMap((name) => {
-      const method = (methods as Record<string, unknown>)[name]
-      return readSubscriptions(method).map((subscription) => ({
-        subscription,
-        place: `${String((owner as object).constructor?.name)}.${name}`,
-        handle: isShared
-          ? (...args: unknown[]) => (owner as Record<string, (...all: unknown[]) => Promise<void>>)[name]?.(...args)
-          : undefined,
-      }))
-    }) as FoundHandler[]
+    return readSubscriptions(methods as object).map(([name, subscription]) => ({
+      subscription,
+      place: `${String((owner as object).constructor?.name)}.${String(name)}`,
+      handle: isShared
+        ? (...args: unknown[]) =>
+            (owner as Record<string | symbol, (...all: unknown[]) => Promise<void>>)[name]?.(...args)
+        : undefined,
+    })) as FoundHandler[]
   })
 }
 
-/** The methods of a provider without an instance of its own, if it is a class. */
-function prototypeOf({ metatype, inject }: Wrapper): unknown {
-  return inject === undefined && typeof metatype === 'function' ? (metatype.prototype as unknown) : undefined
+/** The methods of a provider without an instance of its own, if it is a class, or a factory under the name of one. */
+function prototypeOf({ metatype, inject, token }: Wrapper): unknown {
+  const type = inject === undefined ? metatype : token
+  return typeof type === 'function' ? (type.prototype as unknown) : undefined
 }
 
 /**

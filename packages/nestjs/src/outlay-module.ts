@@ -1,5 +1,5 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common'
-import { DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core'
 import { createEngine, type Engine } from '@outlay/core'
 import { createEngineLife, lifeToken } from './engine-life.ts'
 import { defaultEngine, getOutlayToken } from './injection.ts'
@@ -72,12 +72,8 @@ function provideEngine<Tx>(name: string): Provider {
 function provideLife<Tx>(name: string): Provider {
   return {
     provide: lifeToken(name),
-    inject: [optionsToken(name), getOutlayToken(name), DiscoveryService, MetadataScanner],
-    useFactory: (
-      { work = true, runtime }: OutlayOptions<Tx>,
-      engine: Engine<Tx>,
-      discovery: DiscoveryService,
-      scanner: MetadataScanner,
-    ) => createEngineLife({ engine, name, work, logger: runtime?.logger ?? nestLogger(name), discovery, scanner }),
+    inject: [optionsToken(name), getOutlayToken(name), DiscoveryService],
+    useFactory: ({ work = true, runtime }: OutlayOptions<Tx>, engine: Engine<Tx>, discovery: DiscoveryService) =>
+      createEngineLife({ engine, name, work, logger: runtime?.logger ?? nestLogger(name), discovery }),
   }
 }

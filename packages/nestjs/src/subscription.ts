@@ -67,13 +67,30 @@ function note<Events>(
     const { value } = (descriptor ?? {}) as { readonly value?: unknown }
     if (typeof value !== 'function')
       throw new Error(`@${decorator}("${about.name}") decorates a method; compile with experimentalDecorators.`)
-    const noted: NotedSubscription = { ...about, engine, options }
-    SetMetadata(key, [...readSubscriptions(value), noted])(target, method, descriptor)
+    const known = readNotes(target)
+    const before = known.get(method)
+    // On the class rather than the function, since other decorators and overrides put another function in its place.
+    const own = before?.owner === target ? before.subscriptions : []
+    const subscriptions = [...own, { ...about, engine, options }]
+    SetMetadata(key, new Map(known).set(method, { owner: target, subscriptions }))(target as never)
   }
 }
 
-/** The subscriptions that are noted on a method. */
-export function readSubscriptions(method: unknown): readonly NotedSubscription[] {
-  if (typeof method !== 'function') return []
-  return new Reflector().get<readonly NotedSubscription[] | undefined>(key, method as () => void) ?? []
+interface Notes {
+  /** The prototype whose decorators they are. */
+  readonly owner: object
+  readonly subscriptions: readonly NotedSubscription[]
+}
+
+/** The notes of a prototype, with those that it inherits. */
+const readNotes = (prototype: object): ReadonlyMap<string | symbol, Notes> =>
+  new Reflector().get<ReadonlyMap<string | symbol, Notes> | undefined>(key, prototype as never) ?? new Map()
+
+/** The methods of a prototype that are decorated, also in a class that it extends, with their subscriptions. */
+export function readSubscriptions(
+  prototype: object,
+): readonly (readonly [method: string | symbol, subscription: NotedSubscription])[] {
+  return [...readNotes(prototype)].flatMap(([method, { subscriptions }]) =>
+    subscriptions.map((subscription) => [method, subscription] as const),
+  )
 }

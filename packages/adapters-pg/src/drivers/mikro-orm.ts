@@ -11,7 +11,7 @@ import { bind, type PgDriverOptions, poolDriver } from './pool.ts'
 
 /** What the driver uses of an entity manager of MikroORM 6 or 7. */
 export interface MikroOrmEntityManager {
-  fork(): MikroOrmEntityManager
+  fork(options?: { readonly disableContextResolution?: boolean }): MikroOrmEntityManager
   getTransactionContext(): unknown
   isInTransaction(): boolean
 }
@@ -51,7 +51,10 @@ export function mikroOrmDriver<Em extends MikroOrmEntityManager>(options: MikroO
     },
     async transaction(work) {
       await findPool(em)
-      const fork = em.fork() as unknown as { transactional: Driver<Em>['transaction'] }
+      // Not the one of the request in which it may run.
+      const fork = em.fork({ disableContextResolution: true }) as unknown as {
+        transactional: Driver<Em>['transaction']
+      }
       return fork.transactional(work)
     },
   }

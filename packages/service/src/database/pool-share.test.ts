@@ -39,8 +39,8 @@ describe('the share of a client in the pool', () => {
 
   it('refuses at once what is more than may wait', async () => {
     const pool = poolOf(2)
-    const reads = Array.from({ length: 502 }, () => withinShare(pool, 'a', 60_000, () => never))
+    const reads = Array.from({ length: 5_002 }, () => withinShare(pool, 'a', 60_000, () => never))
     const first = Promise.race(reads.map((one, at) => one.catch(() => at)))
-    expect(await first).toBe(501)
+    expect(await first).toBe(5_001)
   })
 })

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { type Bulkhead, createBulkhead } from '../bulkhead.ts'
 
 /** Reads of one client that wait for others of the same client to end. */
-const mostWaiting = 500
+const mostWaiting = 5_000
 
 const shares = new WeakMap<Pool, Bulkhead>()
 
