@@ -34,8 +34,8 @@ export interface Probes {
 /**
  * Makes the probes of a process that runs an engine.
  *
- * `/live` asks nobody: 200 while every loop of the workers turns, 503 with the names of those that hang. It does not fail when the database
- * is away, since the engine continues when it is back. `/ready` is 200 when the database answers, the schema fits this release and the
+ * `/live` asks nobody: 200 while every loop of the workers turns, 503 with the names of those that hang. It does not fail while the database
+ * refuses or ends connections, since the engine continues when it is back; a statement that gets no answer at all is a hang. `/ready` is 200 when the database answers, the schema fits this release and the
  * workers run.
  * @throws Error for an option that does not exist or is out of range.
  *
