@@ -14,39 +14,50 @@ import { openPrisma, type PrismaClient } from './prisma-client.ts'
 
 const poolOf = (url: string) => new pg.Pool({ connectionString: url, max: 30 })
 
+/** A client of a pool, of node-postgres or of a library like it. */
+interface Client {
+  query(text: string, values?: unknown[]): Promise<unknown>
+  release(): void
+}
+
+/** What a host does by itself with the clients of a pool: transactions, savepoints, a row of its own. */
+export const hostOf = <C extends Client>(pool: {
+  connect(): Promise<C>
+  end(): Promise<void>
+}): Omit<DriverSubject<C>, 'backend'> => ({
+  async transaction(work) {
+    const tx = await pool.connect()
+    try {
+      await tx.query('begin')
+      const result = await work(tx)
+      await tx.query('commit')
+      return result
+    } catch (error) {
+      await tx.query('rollback')
+      throw error
+    } finally {
+      tx.release()
+    }
+  },
+  async nested(tx, work) {
+    await tx.query('savepoint inside')
+    try {
+      const result = await work(tx)
+      await tx.query('release savepoint inside')
+      return result
+    } catch (error) {
+      await tx.query('rollback to savepoint inside')
+      throw error
+    }
+  },
+  insertNote: (tx, id, body) => tx.query('insert into note (id, body) values ($1, $2)', [id, body]),
+  close: () => pool.end(),
+})
+
 /** Opens node-postgres with its driver. */
 export function openPg(url: string, options: PgDriverOptions = {}): DriverSubject<pg.PoolClient> {
   const pool = poolOf(url)
-  return {
-    backend: postgres({ driver: pgDriver(pool, options) }),
-    async transaction(work) {
-      const tx = await pool.connect()
-      try {
-        await tx.query('begin')
-        const result = await work(tx)
-        await tx.query('commit')
-        return result
-      } catch (error) {
-        await tx.query('rollback')
-        throw error
-      } finally {
-        tx.release()
-      }
-    },
-    async nested(tx, work) {
-      await tx.query('savepoint inside')
-      try {
-        const result = await work(tx)
-        await tx.query('release savepoint inside')
-        return result
-      } catch (error) {
-        await tx.query('rollback to savepoint inside')
-        throw error
-      }
-    },
-    insertNote: (tx, id, body) => tx.query('insert into note (id, body) values ($1, $2)', [id, body]),
-    close: () => pool.end(),
-  }
+  return { ...hostOf(pool), backend: postgres({ driver: pgDriver(pool, options) }) }
 }
 
 const notes = pgTable('note', { id: text().primaryKey(), body: text() })

@@ -11,6 +11,7 @@ import { postgres } from '../src/backend.ts'
 import { type DrizzleNeonTransaction, drizzleNeonDriver } from '../src/drivers/drizzle-neon.ts'
 import { neonDriver } from '../src/drivers/neon.ts'
 import type { PgDriverOptions } from '../src/drivers/pool.ts'
+import { hostOf } from './driver-subjects.ts'
 
 /** The releases that the driver is tested with: the oldest and the newest that it claims. */
 export const neons: Readonly<Record<string, typeof neon>> = {
@@ -57,36 +58,7 @@ export async function openNeon(
   options: PgDriverOptions = {},
 ): Promise<DriverSubject<neon.PoolClient>> {
   const pool = await openNeonPool(url, library)
-  return {
-    backend: postgres({ driver: neonDriver(pool, options) }),
-    async transaction(work) {
-      const tx = (await pool.connect()) as neon.PoolClient
-      try {
-        await tx.query('begin')
-        const result = await work(tx)
-        await tx.query('commit')
-        return result
-      } catch (error) {
-        await tx.query('rollback')
-        throw error
-      } finally {
-        tx.release()
-      }
-    },
-    async nested(tx, work) {
-      await tx.query('savepoint inside')
-      try {
-        const result = await work(tx)
-        await tx.query('release savepoint inside')
-        return result
-      } catch (error) {
-        await tx.query('rollback to savepoint inside')
-        throw error
-      }
-    },
-    insertNote: (tx, id, body) => tx.query('insert into note (id, body) values ($1, $2)', [id, body]),
-    close: () => pool.end(),
-  }
+  return { ...hostOf<neon.PoolClient>(pool), backend: postgres({ driver: neonDriver(pool, options) }) }
 }
 
 const notes = pgTable('note', { id: text().primaryKey(), body: text() })
