@@ -314,9 +314,10 @@ async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
     archiveAfterMs === undefined
       ? undefined
       : startArchiver({ archive: parts.archive, olderThanMs: archiveAfterMs, logger, loops: parts.loops })
-  const onWake = () => {
-    guard.wake()
+  const onWake = (isOutboxAlone: boolean) => {
     dispatcher.wake()
+    if (isOutboxAlone) return
+    guard.wake()
     throttler.wake()
     wakeSubscribers()
   }

@@ -5,6 +5,7 @@ create or replace function {{schema}}.enqueue_one_in(
 ) returns text language plpgsql as $$
 declare
   v_at timestamptz := clock_timestamp();
+  v_is_first_wanted boolean := exists (select from {{schema}}.subscription s where s.types @> array['transfer.enqueued']);
 begin
   insert into {{schema}}.transfer
     (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, environment, gateway, batch_id, created_at, updated_at)
@@ -19,12 +20,12 @@ begin
     select t.batch_id, -(t.status = 'failed')::integer, -(t.status = 'canceled')::integer, 1
     from {{schema}}.transfer t where t.id = p_replaces and t.batch_id = p_batch_id;
   end if;
-  if exists (select from {{schema}}.subscription s where s.types @> array['transfer.enqueued']) then
+  if v_is_first_wanted then
     perform {{schema}}.record_first_events(array[p_id], v_at);
   end if;
   perform {{schema}}.queue_put_one(p_job, {{schema}}.gateway_account(p_gateway, p_account_id), coalesce(p_not_before, v_at), v_at);
   if p_notify then
-    perform pg_notify('{{channel}}', '');
+    perform pg_notify('{{channel}}', case when v_is_first_wanted then '' else 'outbox' end);
   end if;
   return {{schema}}.iso(v_at);
 end

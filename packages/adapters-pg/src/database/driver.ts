@@ -8,7 +8,8 @@ export interface Listener {
 /** How to receive notifications. */
 export interface ListenOptions {
   readonly channel: string
-  readonly onNotification: () => void
+  /** Called with each notification, as node-postgres gives it; without its payload everything that may have been meant wakes. */
+  readonly onNotification: (notification?: { readonly payload?: string | undefined }) => void
   /** Called once when the connection is lost; the caller opens another. */
   readonly onLost: (error: Error) => void
 }

@@ -1,11 +1,14 @@
 import type { Logger } from '@outlay/core'
-import type { Driver, Listener } from '../database/driver.ts'
+import type { Driver, Listener, ListenOptions } from '../database/driver.ts'
 import { thrownText } from '../database/thrown-text.ts'
 
 /** Keeps a listening connection open; opens another when it is lost. Until then, workers poll. */
 export interface Wakeup {
   stop(): Promise<void>
 }
+
+/** Payload of a notification of a transfer whose enqueue nobody else waits for; the SQL of an enqueue sends it. */
+const outboxPayload = 'outbox'
 
 /** Pause before another connection is opened, in milliseconds. */
 const reopenMs = 1_000
@@ -15,7 +18,8 @@ export function startWakeup<Tx>(options: {
   readonly driver: Driver<Tx>
   readonly channel: string
   readonly logger: Logger
-  readonly onWake: () => void
+  /** Called when something is new: with true when that is a transfer in the outbox and nothing else. */
+  readonly onWake: (isOutboxAlone: boolean) => void
 }): Wakeup {
   const { driver, logger } = options
   let stopped = false
@@ -32,12 +36,14 @@ export function startWakeup<Tx>(options: {
       opening = open()
     }, reopenMs)
   }
+  const onNotification: ListenOptions['onNotification'] = (notification) =>
+    options.onWake(notification?.payload === outboxPayload)
   const open = async () => {
     try {
-      const opened = await driver.listen?.({ channel: options.channel, onNotification: options.onWake, onLost: reopen })
+      const opened = await driver.listen?.({ channel: options.channel, onNotification, onLost: reopen })
       if (stopped) await opened?.close()
       else listener = opened
-      options.onWake()
+      options.onWake(false)
     } catch (error) {
       reopen(error)
     }
