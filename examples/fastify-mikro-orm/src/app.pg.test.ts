@@ -104,6 +104,10 @@ it('credits a payment that the bank rejects', async () => {
   expect(await account('eve')).toMatchObject({ balance: '6660.01' })
 })
 
+it('leaves the tables of the engine alone when its own schema is updated', async () => {
+  expect(await database.orm.schema.getUpdateSchemaSQL()).not.toMatch(/outlay|drop/)
+})
+
 it('refuses forged webhooks, and has created only the expected transfers', async () => {
   for (const body of ['{"type":"transfer.completed"}', '']) {
     const forged = { method: 'POST', body }

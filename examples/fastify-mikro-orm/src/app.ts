@@ -27,8 +27,8 @@ export function createApp(host: Host): FastifyInstance {
   const { orm } = host.database
   const app = fastify()
 
-  // Each request has an entity manager of its own, which `orm.em` stands for; from here on, since reading a body would lose it again.
-  app.addHook('preHandler', (_request, _reply, done) => RequestContext.create(orm.em, done))
+  // Each request has an entity manager of its own, which `orm.em` stands for.
+  app.addHook('onRequest', (_request, _reply, done) => RequestContext.create(orm.em, done))
 
   app.put<{ Params: { saverId: string; name: string }; Body: { amount?: string } | null }>(
     '/savers/:saverId/withdrawals/:name',

@@ -10,7 +10,13 @@ export interface Database extends AsyncDisposable {
 
 /** Opens both. */
 export async function openDatabase(url: string): Promise<Database> {
-  const orm = await MikroORM.init({ clientUrl: url, entities: [Saver, Entry, Withdrawal], pool: { max: 20 } })
+  const orm = await MikroORM.init({
+    clientUrl: url,
+    entities: [Saver, Entry, Withdrawal],
+    pool: { max: 20 },
+    // What is no entity is dropped by an update of the schema: the engine's tables, too, but for this.
+    schemaGenerator: { ignoreSchema: ['outlay', 'outlay_queue'] },
+  })
   const pool = new pg.Pool({ connectionString: url, max: 20 })
   // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', () => {})
