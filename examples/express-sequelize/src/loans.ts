@@ -20,7 +20,7 @@ export interface LoanView {
 }
 
 /** A request breaks a rule of the lender. */
-export class Refusal extends Error {
+class Refusal extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
