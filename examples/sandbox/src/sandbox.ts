@@ -34,14 +34,19 @@ export function toEnvironment(databaseUrl: string, access: ServiceAccess): Recor
 /** The service with simulated banks, and the account of one host application with money in it. */
 export interface ExampleSandbox extends AsyncDisposable {
   readonly access: ServiceAccess
-  /** Registers a bank account that can be paid by wire and ACH. Returns the id of its address. */
-  registerBank(owner: string): Promise<string>
+  /**
+   * Registers a bank account that can be paid by wire and ACH. Returns the id of its address. The sandbox refuses payments to some account
+   * numbers: wires to one that ends with `0500`, for example.
+   */
+  registerBank(owner: string, accountNumber?: string): Promise<string>
   /** Registers webhooks to `/webhooks/outlay/<account>` of a host. */
   registerWebhooks(hostUrl: string): Promise<void>
   /** Advances the clock until the host's engine has nothing left to do. */
   settle(engine: Pick<Engine<unknown>, 'backlog'>): Promise<void>
   /** Advances the clock by hours. */
   pass(hours: number): Promise<void>
+  /** Returns a payment by ACH, as the bank of its receiver does days later. The transfer is named by its id at the service. */
+  returnPayment(remoteId: string, code: string): Promise<void>
   /** Notes of the transfers at the service, in alphabetical order. */
   notes(): Promise<readonly string[]>
 }
@@ -57,7 +62,8 @@ export async function openSandbox(databaseUrl: string): Promise<ExampleSandbox> 
   const { accountId } = account
   const credentials = { clientId: seeded.clientId, clientSecret: seeded.clientSecret }
   const client = createClient({ baseUrl: sandbox.url, credentials })
-  const pass = await openClock(sandbox.url, credentials)
+  const simulate = await openSimulations(sandbox.url, credentials)
+  const pass = clockOf(simulate)
   const secrets: string[] = []
   return {
     access: {
@@ -67,7 +73,7 @@ export async function openSandbox(databaseUrl: string): Promise<ExampleSandbox> 
       walletId: wallet.addressId,
       webhookSecrets: (id) => (id === accountId ? secrets : []),
     },
-    registerBank: (owner) => registerBank(client, accountId, owner),
+    registerBank: (owner, accountNumber) => registerBank(client, accountId, owner, accountNumber),
     async registerWebhooks(hostUrl) {
       const url = `${hostUrl}/webhooks/outlay/${accountId}`
       const { secret } = await client.webhooks.create(accountId, { url, eventTypes: ['transfer.*'] })
@@ -75,6 +81,7 @@ export async function openSandbox(databaseUrl: string): Promise<ExampleSandbox> 
     },
     settle: (engine) => settle(engine, pass),
     pass,
+    returnPayment: (remoteId, code) => simulate(`transfers/${remoteId}/return`, { code }),
     async notes() {
       const notes: string[] = []
       for await (const { note } of client.transfers.iterate(accountId)) notes.push(note ?? '')
@@ -94,12 +101,17 @@ export async function migrateSandbox(databaseUrl: string): Promise<void> {
   await pool.end()
 }
 
-async function registerBank(client: Client, accountId: string, owner: string): Promise<string> {
+async function registerBank(
+  client: Client,
+  accountId: string,
+  owner: string,
+  accountNumber = '1000006789',
+): Promise<string> {
   const office = { streetLine1: '1 Main Street', city: 'Chicago', state: 'IL', zip: '60601' }
   const { id } = await client.addresses.createExternal(accountId, {
     name: owner,
     owner,
-    accountNumber: '1000006789',
+    accountNumber,
     routingNumber: '021000021',
     accountType: 'checking',
     bankAddress: office,
@@ -124,6 +136,18 @@ async function settle(engine: Pick<Engine<unknown>, 'backlog'>, pass: ExampleSan
 
 /** Makes a function that advances the clock of a service with simulated rails by hours. */
 export async function openClock(url: string, credentials: Credentials): Promise<ExampleSandbox['pass']> {
+  return clockOf(await openSimulations(url, credentials))
+}
+
+/** Posts to one of the operations that only a sandbox has. */
+type Simulate = (operation: string, body: object) => Promise<void>
+
+const clockOf =
+  (simulate: Simulate): ExampleSandbox['pass'] =>
+  (hours) =>
+    simulate('clock/advance', { seconds: hours * 3_600 })
+
+async function openSimulations(url: string, credentials: Credentials): Promise<Simulate> {
   const form = {
     grant_type: 'client_credentials',
     client_id: credentials.clientId,
@@ -131,12 +155,13 @@ export async function openClock(url: string, credentials: Credentials): Promise<
   }
   const granted = await fetch(`${url}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) })
   const { access_token: token } = (await granted.json()) as { readonly access_token?: string }
-  return async (hours) => {
-    const answer = await fetch(`${url}/simulations/clock/advance`, {
+  return async (operation, body) => {
+    const answer = await fetch(`${url}/simulations/${operation}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ seconds: hours * 3_600 }),
+      body: JSON.stringify(body),
     })
-    if (!answer.ok) throw new Error(`The clock does not advance: HTTP ${answer.status}`)
+    if (!answer.ok)
+      throw new Error(`The sandbox answers ${operation} with HTTP ${answer.status}: ${await answer.text()}`)
   }
 }
