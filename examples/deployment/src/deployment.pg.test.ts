@@ -113,7 +113,7 @@ describe('a deployment', async () => {
     const started = await worker
     await waitUntil(async () => (await read(probes, '/ready')).status === 200)
     await started.stop()
-    // One that is told to stop while it waits ends.
+    // One that gets a signal while it waits ends.
     proxy.cut()
     const other = startWorker(
       { ...anyPort, ...access, DATABASE_URL: through.href },

@@ -10,7 +10,7 @@ export interface OutageOptions {
 }
 
 /**
- * How long an outage may explain a hang, in milliseconds. A pool without limits, whose connections have all died in silence, looks like a
+ * How long an outage may explain a hang, in milliseconds. A pool without limits, whose connections have all died in silence, seems to be a
  * database that is away: only a new process ends that.
  */
 const longestOutageMs = 3_600_000

@@ -36,7 +36,7 @@ export interface Probes {
  * Makes the probes of a process that runs an engine.
  *
  * `/live` is 200 while every loop of the workers turns, and 503 with the names of those that hang. It asks the database only while something
- * hangs, and what waits for one that does not answer is no hang: for an hour at most, since a pool whose connections have all died looks the
+ * hangs, and what waits for one that does not answer is no hang: for an hour at most, since a pool whose connections have all died seems the
  * same. `/ready` is 200 when the database answers, the schema fits this release and the workers run.
  * @throws Error for an option that does not exist or is out of range.
  *
