@@ -20,6 +20,8 @@ const bank = { job: 'bank' }
 
 const outcome = (name: string) => `outlay_submit_outcomes_total{job="payroll", instance="a", outlay_outcome="${name}"}`
 const backlog = (stage: string) => `outlay_transfer_backlog{job="payroll", instance="a", outlay_stage="${stage}"}`
+const gaugeAge = (instance: string) =>
+  `outlay_gauge_age{job="payroll", instance="${instance}", outlay_gauge="outlay.transfer.backlog"}`
 const age = 'outlay_transfer_unsubmitted_age{job="payroll", instance="a"}'
 const ageOfBank = 'outlay_transfer_unsubmitted_age{job="bank", instance="a"}'
 const ofBooks = (name: string) => `${name}{job="payroll", instance="a", outlay_subscription="books"}`
@@ -36,6 +38,13 @@ const firings: readonly Firing[] = [
     at: '20m',
     labels: engine,
     summary: 'No process of the engine of payroll is scraped: either none runs, or none can read its database.',
+  },
+  {
+    alert: 'OutlayGaugesUnread',
+    series: { [gaugeAge('a')]: '0+60x60', [gaugeAge('b')]: '0+30x60' },
+    at: '20m',
+    labels: { ...engine, outlay_gauge: 'outlay.transfer.backlog' },
+    summary: 'The gauge outlay.transfer.backlog was last read 10m 0s ago: alarms that need it are blind.',
   },
   {
     alert: 'OutlayTransfersBlocked',
@@ -67,17 +76,19 @@ const firings: readonly Firing[] = [
   },
   {
     alert: 'OutlayCredentialsRefused',
-    series: { [outcome('unauthorized')]: '0+1x60' },
-    at: '10m',
+    // The one refusal of a young process: the counter has begun with 0.
+    series: { [outcome('unauthorized')]: '0 1+0x60' },
+    at: '2m',
     labels: engine,
     summary: 'The service refuses credentials, so transfers wait.',
   },
   {
     alert: 'OutlayAwaitingFunds',
-    series: { [backlog('awaiting_funds')]: '3+0x1500' },
+    // A roll-out at noon.
+    series: { [backlog('awaiting_funds')]: '3+0x700 _x10 3+0x800' },
     at: '1450m',
     labels: engine,
-    summary: '3 transfers await funds, and some did all day.',
+    summary: '3 transfers await funds, or more, and some did all day.',
   },
   {
     alert: 'OutlaySubscriptionLag',
@@ -95,10 +106,15 @@ const firings: readonly Firing[] = [
   },
   {
     alert: 'OutlayHandlerFails',
-    series: { [ofBooks('outlay_handler_failures_total')]: '0+1x60' },
-    at: '30m',
+    // It begins with its first failure, and the next one comes in an hour.
+    series: {
+      [`outlay_handler_failures_total{job="payroll", instance="a", outlay_subscription="books", error_type="Error"}`]:
+        '_x5 1+0x100',
+      [ofBooks('outlay_subscription_lag')]: '0+0x4 0+60x100',
+    },
+    at: '50m',
     labels: books,
-    summary: 'The handler of the subscription "books" has failed again and again for a quarter of an hour.',
+    summary: 'The handler of the subscription "books" fails, and an event has waited for it for 45m 0s.',
   },
   {
     alert: 'OutlayDeadLetters',
@@ -123,10 +139,11 @@ const firings: readonly Firing[] = [
   },
   {
     alert: 'OutlayWebhooksFail',
-    series: { [deliveries(200)]: '0+1x60', [deliveries(500)]: '0+3x60' },
-    at: '45m',
+    // One endpoint, tried after five minutes and after half an hour.
+    series: { [deliveries(500)]: '1+0x4 2+0x29 3+0x60' },
+    at: '50m',
     labels: bank,
-    summary: '75% of the deliveries of webhooks fail.',
+    summary: '100% of the deliveries of webhooks fail.',
   },
 ]
 
@@ -135,6 +152,8 @@ const quiet: Firing['series'] = {
   [ageOfBank]: '0+0x60',
   [backlog('blocked')]: '0+0x60',
   [backlog('awaiting_funds')]: '3+0x60',
+  [gaugeAge('a')]: '15+0x60',
+  [gaugeAge('b')]: '0+60x60',
   [ofBooks('outlay_subscription_lag')]: '200+0x60',
   [ofBooks('outlay_subscription_dead_letters')]: '0+0x60',
   [ofBooks('outlay_handler_failures_total')]: '5+0x60',

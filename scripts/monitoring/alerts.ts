@@ -28,6 +28,22 @@ const subscription = '{{ $labels.outlay_subscription }}'
 /** The jobs with an engine in deploy/prometheus/prometheus.yaml. Each is asked for: the service has an engine of its own, which would hide another's absence. */
 const jobs = ['payroll', 'bank']
 
+/** An event whose handler fails has waited for a quarter of an hour. */
+const handlerFailsAfterS = 900
+
+/** The longest pause between two runs of a handler that fails, and some more: a shorter window would see nothing in between. */
+const longestRetry = '2h'
+
+/**
+ * Whether a counter has grown in a window, whose attributes are not all known when it begins: one that begins with its first failure has not
+ * grown by it.
+ */
+const grown = (counter: string, by: string, window: string): string =>
+  [
+    `sum by (${by}) (increase(${counter}[${window}])) > 0`,
+    ` or sum by (${by}) (${counter} unless ${counter} offset ${window}) > 0`,
+  ].join('')
+
 /** Of every engine. Gauges are the same in all of its processes. */
 export const engineAlerts: readonly Alert[] = [
   found('no_workers', {
@@ -38,6 +54,18 @@ export const engineAlerts: readonly Alert[] = [
     summary:
       'No process of the engine of {{ $labels.job }} is scraped: either none runs, or none can read its database.',
   }),
+  {
+    alert: 'OutlayGaugesUnread',
+    // The same in all processes, so the newest one counts.
+    expr: 'min by (job, outlay_gauge) (outlay_gauge_age) > 300',
+    for: '1m',
+    severity: 'critical',
+    summary:
+      'The gauge {{ $labels.outlay_gauge }} was last read {{ $value | humanizeDuration }} ago: alarms that need it are blind.',
+    runbook:
+      'Run "outlay doctor", which asks the same database, and read pg_stat_activity: a count of very many transfers takes long, and a lock or an outage keeps all gauges from being read.',
+    doctor: null,
+  },
   found('blocked', {
     alert: 'OutlayTransfersBlocked',
     expr: 'max by (job) (outlay_transfer_backlog{outlay_stage="blocked"}) > 0',
@@ -70,10 +98,14 @@ export const engineAlerts: readonly Alert[] = [
   }),
   found('awaiting_funds', {
     alert: 'OutlayAwaitingFunds',
-    expr: 'max by (job) (outlay_transfer_backlog{outlay_stage="awaiting_funds"}) > 0',
-    for: '1d',
+    // A scrape that is missing would begin a `for` of a day again, and so would a roll-out.
+    expr: [
+      'min_over_time(max by (job) (outlay_transfer_backlog{outlay_stage="awaiting_funds"})[1d:5m]) > 0',
+      ' and on (job) max by (job) (max_over_time(outlay_transfer_backlog{outlay_stage="awaiting_funds"}[1h] offset 23h)) > 0',
+    ].join(''),
+    for: '5m',
     severity: 'warning',
-    summary: '{{ $value }} transfers await funds, and some did all day.',
+    summary: '{{ $value }} transfers await funds, or more, and some did all day.',
   }),
   ...(['warning', 'serious'] as const).map((grade) =>
     found('subscription_lag', {
@@ -86,10 +118,13 @@ export const engineAlerts: readonly Alert[] = [
   ),
   found('failing_handler', {
     alert: 'OutlayHandlerFails',
-    expr: 'sum by (job, outlay_subscription) (increase(outlay_handler_failures_total[10m])) > 0',
-    for: '15m',
+    expr: [
+      `max by (job, outlay_subscription) (outlay_subscription_lag) > ${handlerFailsAfterS}`,
+      ` and on (job, outlay_subscription) (${grown('outlay_handler_failures_total', 'job, outlay_subscription', longestRetry)})`,
+    ].join(''),
+    for: '1m',
     severity: 'warning',
-    summary: `The handler of the subscription "${subscription}" has failed again and again for a quarter of an hour.`,
+    summary: `The handler of the subscription "${subscription}" fails, and an event has waited for it for {{ $value | humanizeDuration }}.`,
   }),
   found('dead_letters', {
     alert: 'OutlayDeadLetters',
@@ -127,9 +162,10 @@ export const serviceAlerts: readonly Alert[] = [
   },
   {
     alert: 'OutlayWebhooksFail',
+    // Attempts at an endpoint that fails are soon half an hour apart.
     expr: [
-      'sum by (job) (rate(outlay_webhook_delivery_duration_count{http_response_status_code!~"2.."}[15m]))',
-      ' / sum by (job) (rate(outlay_webhook_delivery_duration_count[15m])) > 0.5',
+      'sum by (job) (rate(outlay_webhook_delivery_duration_count{http_response_status_code!~"2.."}[1h]))',
+      ' / sum by (job) (rate(outlay_webhook_delivery_duration_count[1h])) > 0.5',
     ].join(''),
     for: '15m',
     severity: 'warning',

@@ -1,38 +1,7 @@
 /** The doctor's own sentences for what an alarm finds. */
 import type { HealthFacts } from '../../packages/adapters-pg/src/inspection/health.ts'
 import { diagnose } from '../../packages/cli/src/doctor/diagnosis.ts'
-
-const none = { count: 0, samples: [], oldestMs: null }
-
-const well: HealthFacts = {
-  server: { version: '18', clockSkewMs: 0, clockErrorMs: 0, autovacuum: true, readOnly: false },
-  workers: { supervisedMs: 0, claimedMs: 0, names: ['worker'], listening: 1 },
-  jobs: { missing: none, stray: none, silent: none, due: none },
-  transfers: {
-    unknown: none,
-    blocked: [],
-    acceptedLate: { ...none, lastDetail: null },
-    acceptedTwice: { ...none, lastDetail: null },
-    heldReturns: none,
-    endedInDoubt: { ...none, lastDetail: null },
-    awaitingFunds: none,
-    deferred: [],
-    missing: none,
-    overduePolls: none,
-    submitted: none,
-  },
-  sending: { unfamiliar: null, fence: null, stops: [], knownDatabase: null },
-  obstructed: [],
-  unattendedGateways: [],
-  refusedAccounts: [],
-  pausedAccounts: [],
-  subscriptions: [],
-  orphanDeliveries: 0,
-  unadopted: { ...none, problem: null },
-  unreadWatches: [],
-  snapshots: [],
-  tables: [],
-}
+import { healthyConnection, healthyFacts as well } from '../../packages/cli/test/healthy.ts'
 
 const long = { count: 1, samples: ['01J'], oldestMs: 8 * 86_400_000 }
 
@@ -72,7 +41,7 @@ export type Finding = keyof typeof facts
  */
 export function cureOf(name: Finding): { readonly code: string; readonly cure: string } {
   const code = name === 'failing_handler' ? 'subscription_lag' : name
-  const found = diagnose({ ...well, ...facts[name] }, { notified: true, pooled: false })
+  const found = diagnose({ ...well, ...facts[name] }, healthyConnection)
   const finding = found.find((one) => one.code === code)
   if (finding === undefined) throw new Error(`The doctor does not find ${code}.`)
   return { code, cure: finding.cure }

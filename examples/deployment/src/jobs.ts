@@ -7,11 +7,11 @@ import { openSandbox } from '@outlay/example-payroll/sandbox'
 import { createClient } from '@outlay/http-client'
 import { inTransaction, registerClient } from '@outlay/service'
 import { openService } from './service.ts'
-import { demand, type Environment, readAccess } from './settings.ts'
+import { demand, type Environment, readAccess, readDatabase, readDatabaseOfProcess } from './settings.ts'
 
 /** Migrates the tables of the payroll application and of its engine. */
 export async function migratePayroll(env: Environment): Promise<void> {
-  const db = openDatabase(demand(env, 'DATABASE_URL'))
+  const db = openDatabase(readDatabase(env))
   try {
     // The engine calls the service only when it works, so any address will do.
     const nobody = { baseUrl: 'http://127.0.0.1', credentials: { clientId: '-', clientSecret: '-' } }
@@ -66,10 +66,20 @@ export interface Payday {
   readonly refused: number
 }
 
-/** Opens a company with people and play money, runs its payroll, and lets the days of the simulated banks pass until all of it is final. */
-export async function payday(env: Environment, people = 40): Promise<Payday> {
+/** How much a payday is. */
+export interface PaydayOptions {
+  readonly people?: number | undefined
+  /** How often it lets a quarter of a day pass, about twice a second, before it gives up. Default 600. */
+  readonly rounds?: number | undefined
+}
+
+/**
+ * Opens a company with people and play money, runs its payroll, and lets the days of the simulated banks pass until all of it is final.
+ * @throws Error when something of it is not final after all rounds.
+ */
+export async function payday(env: Environment, { people = 40, rounds = 600 }: PaydayOptions = {}): Promise<Payday> {
   const access = readAccess(env)
-  const db = openDatabase(demand(env, 'DATABASE_URL'))
+  const db = openDatabase(readDatabaseOfProcess(env))
   const client = createClient(access)
   try {
     const engine = createPayrollEngine(db, access)
@@ -78,16 +88,20 @@ export async function payday(env: Environment, people = 40): Promise<Payday> {
     const sandbox = await openSandbox(access)
     await sandbox.deposit(company, await wages(db, company))
     await runPayroll(db, engine, company, new Date().toISOString())
-    for (;;) {
+    let count = (_: string) => people
+    for (let round = 0; round < rounds; round += 1) {
       const { rows } = await db.$client.query<{ status: string; count: string }>(
         `select s.status, count(*) from payslip s join payroll_run r on r.id = s.run_id where r.company_id = $1 group by s.status`,
         [company.id],
       )
-      const count = (status: string) => Number(rows.find((row) => row.status === status)?.count ?? 0)
+      count = (status) => Number(rows.find((row) => row.status === status)?.count ?? 0)
       if (count('payable') === 0) return { paid: count('paid'), refused: count('refused') }
       await sandbox.advance(6)
       await new Promise((resolve) => setTimeout(resolve, 500))
     }
+    throw new Error(
+      `${count('payable')} of ${people} payslips are not final after ${rounds / 4} days of the simulated banks. Run "outlay doctor" on the database of the application, and read the logs of its workers.`,
+    )
   } finally {
     await client.close()
     await db.$client.end()

@@ -2,22 +2,30 @@
 import { migratePayroll, migrateService, payday, register } from './jobs.ts'
 import { runUntilStopped } from './process.ts'
 import { startService } from './service.ts'
+import type { StartOptions } from './start.ts'
 import { startWorker } from './worker.ts'
 
 const { env } = process
 const say = (fields: object) => process.stdout.write(`${JSON.stringify(fields)}\n`)
 
+const onFailure: StartOptions['onFailure'] = (failure) =>
+  say({ message: 'It does not start, and tries again: see whether its database is there.', ...failure })
+
 const commands: Readonly<Record<string, () => Promise<void>>> = {
   worker: () =>
-    runUntilStopped(async () => {
-      const running = await startWorker(env)
-      say({ message: 'The worker runs.', probes: running.probes })
+    runUntilStopped(async (signal) => {
+      const running = await startWorker(env, { signal, onFailure })
+      say({ message: signal.aborted ? 'The worker was stopped.' : 'The worker runs.', probes: running.probes })
       return running
     }),
   service: () =>
-    runUntilStopped(async () => {
-      const running = await startService(env)
-      say({ message: 'The service listens.', url: running.url, probes: running.probes })
+    runUntilStopped(async (signal) => {
+      const { url, ...running } = await startService(env, { signal, onFailure })
+      say({
+        message: signal.aborted ? 'The service was stopped.' : 'The service listens.',
+        url,
+        probes: running.probes,
+      })
       return running
     }),
   'migrate-payroll': () => migratePayroll(env),

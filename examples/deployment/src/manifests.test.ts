@@ -135,6 +135,22 @@ describe('the manifests of Kubernetes', () => {
     }
   })
 
+  it('name the jobs that the alarms ask for, as each configuration of Prometheus does', () => {
+    const asked = new Set(
+      [...read('prometheus/alerts.yaml').matchAll(/absent\([^)]*job=\\"(\w+)\\"/g)].map(([, job]) => job),
+    )
+    expect(asked.size).toBe(2)
+    const running = pods.filter(({ spec }) => spec.containers.some(({ livenessProbe }) => livenessProbe !== undefined))
+    expect(new Set(running.map(({ metadata }) => metadata.labels['prometheus.io/job']))).toEqual(asked)
+    const { scrape_configs: scraped } = parse(read('prometheus/prometheus.yaml')) as {
+      readonly scrape_configs: readonly { readonly job_name: string }[]
+    }
+    expect(new Set(scraped.map(({ job_name: job }) => job))).toEqual(asked)
+    expect(read('prometheus/kubernetes.yaml')).toMatch(
+      /source_labels: \[__meta_kubernetes_pod_label_prometheus_io_job\]\n\s+target_label: job\n/,
+    )
+  })
+
   it('run commands that the program has, in one image', () => {
     const program = readFileSync(join(import.meta.dirname, 'main.ts'), 'utf8')
     for (const { args } of pods.flatMap(({ spec }) => spec.containers))
@@ -189,6 +205,12 @@ describe('the compose file', () => {
     }
   })
 
+  it('gives a password in a variable of its own, where every character is allowed', () => {
+    const text = read('compose.yaml')
+    expect(text.match(/^ +PGPASSWORD: \$\{POSTGRES_PASSWORD:-[\w-]+\}$/gm)).toHaveLength(2)
+    expect(text).not.toMatch(/:\/\/[^\s]*\$\{/)
+  })
+
   it.each([
     ['bank', '150s'],
     ['worker', '30s'],
@@ -217,6 +239,14 @@ describe('images', () => {
     expect(filled).toMatch(/^FROM node:\S+$/m)
     expect(lint('./', filled)).toEqual([])
     expect(lint('./', `${filled}\nRUN sudo true\n`)).toHaveLength(1)
+  })
+
+  it('are built with the release of pnpm that package.json names', () => {
+    const text = read('Dockerfile')
+    expect(text).toContain(`npm install --global "$(node -p "require('./package.json').packageManager")"`)
+    expect(text).not.toMatch(/npx|pnpm@/)
+    const { packageManager } = JSON.parse(readFileSync(join(deploy, '../package.json'), 'utf8'))
+    expect(packageManager).toMatch(/^pnpm@\d+\.\d+\.\d+$/)
   })
 
   it('run without root, with Node as the first process and a check by the program itself', () => {

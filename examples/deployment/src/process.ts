@@ -53,20 +53,18 @@ export async function close(server: Server): Promise<void> {
 }
 
 /**
- * Starts a process, keeps it running until the first SIGTERM or SIGINT, and then stops it. A signal during the start stops it when it has
- * started; without a handler the kernel drops what is sent to the first process of a container. The second signal ends it at once.
+ * Starts a process, keeps it running until the first SIGTERM or SIGINT, and then stops it. A signal during the start ends the wait for a
+ * database that is away, or stops it when it has started; without a handler the kernel drops what is sent to the first process of a container. The second signal ends it at once.
  */
-export async function runUntilStopped(start: () => Promise<Running>): Promise<void> {
-  const stopping = Promise.withResolvers<void>()
-  let isStopping = false
+export async function runUntilStopped(start: (signal: AbortSignal) => Promise<Running>): Promise<void> {
+  const stopping = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (isStopping) process.exit(130)
-      isStopping = true
-      stopping.resolve()
+      if (stopping.signal.aborted) process.exit(130)
+      stopping.abort()
     })
   }
-  const running = await start()
-  await stopping.promise
+  const running = await start(stopping.signal)
+  if (!stopping.signal.aborted) await onceEmitted(stopping.signal, 'abort')
   await running.stop()
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { PoolConfig } from 'pg'
 
 /** The environment of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -11,6 +12,28 @@ export function demand(env: Environment, name: string): string {
   const value = env[name]
   if (value === undefined || value === '') throw new Error(`${name} is not set.`)
   return value
+}
+
+/**
+ * Where the database is: DATABASE_URL, or PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE. In a URL a password is percent-encoded; in a variable
+ * of its own it stands as it is.
+ * @throws Error that names what is missing.
+ */
+export function readDatabase(env: Environment): PoolConfig {
+  const url = env['DATABASE_URL']
+  if (url) return { connectionString: url }
+  if (!env['PGHOST']) throw new Error('Neither DATABASE_URL nor PGHOST is set.')
+  const at = { host: env['PGHOST'], user: demand(env, 'PGUSER'), database: demand(env, 'PGDATABASE') }
+  return { ...at, port: readPort(env, 'PGPORT', 5_432), password: env['PGPASSWORD'] }
+}
+
+/**
+ * The same for a process that runs: what the network drops in silence fails after a while, so that it is tried again. A migration has no such
+ * limits, since it may build an index for long.
+ */
+export function readDatabaseOfProcess(env: Environment): PoolConfig {
+  const limits = { connectionTimeoutMillis: 10_000, query_timeout: 60_000 }
+  return { ...readDatabase(env), ...limits, keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
 }
 
 /**

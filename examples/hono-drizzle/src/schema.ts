@@ -41,7 +41,14 @@ export function openDatabase(url: string) {
   return drizzle({ client, schema: { seller, withdrawal } })
 }
 
-/** Migrates the marketplace's own tables. */
+/** Migrates the marketplace's own tables. Drizzle takes no lock, so a second process that migrates would do the same: it waits here. */
 export async function migrateDatabase(db: Database): Promise<void> {
-  await migrate(db, { migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)) })
+  const client = await db.$client.connect()
+  try {
+    await client.query(`set lock_timeout = '2min'; select pg_advisory_lock(20260106); reset lock_timeout`)
+    await migrate(drizzle({ client }), { migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)) })
+  } finally {
+    // Closed, so that it keeps neither the lock nor its settings.
+    client.release(true)
+  }
 }

@@ -154,7 +154,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     ...stores.batches.port,
     getAccount: stores.throttles.getAccount,
     backlog: createBacklog(driver, tokens),
-    delays: createDelays(driver, tokens),
+    ...createDelays(driver, tokens),
     archive: stores.archive.archive,
     recordClient: stores.submissions.recordClient,
     unsubscribe: (tx, name, types, discard) => stores.subscriptions.remove(tx, name, types, discard),

@@ -1,4 +1,14 @@
-import { type DynamicModule, Inject, Injectable, Module, type OnModuleDestroy } from '@nestjs/common'
+import {
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
 import type { Engine, EventsHandler, HandlerContext, TransferEvent } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
@@ -204,6 +214,36 @@ describe('workers', () => {
     await expect(openApplication({ imports: [OutlayModule.forRoot({ backend, gateway })] })).rejects.toBe(refusal)
     const mistyped = OutlayModule.forRoot({ backend, gateway, work: { concurency: 1 } as never })
     await expect(openApplication({ imports: [mistyped] })).rejects.toMatchObject({ field: 'concurency' })
+  })
+
+  it('that have started before another engine fails stop when the application is closed', async () => {
+    const refusal = new Error('The schema is not migrated.')
+    const [payouts, refunds] = [memoryBackend(), memoryBackend({ check: () => Promise.reject(refusal) })]
+    class AppModule {}
+    Module({
+      imports: [
+        OutlayModule.forRoot({ backend: payouts, gateway }),
+        OutlayModule.forRoot({ name: 'refunds', backend: refunds, gateway }),
+      ],
+    })(AppModule)
+    const app = await NestFactory.create(AppModule, { logger: false, abortOnError: false })
+    await expect(app.listen(0, '127.0.0.1')).rejects.toBe(refusal)
+    expect(payouts.log).toEqual(['started'])
+    await app.close()
+    expect([payouts.log, refunds.log]).toEqual([['started', 'stopped'], []])
+  })
+
+  it('run between the hooks of the module that imports them', async () => {
+    const backend = memoryBackend()
+    class Host implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+      onModuleInit = () => void backend.log.push('init')
+      onApplicationBootstrap = () => void backend.log.push('bootstrap')
+      onModuleDestroy = () => void backend.log.push('destroy')
+      beforeApplicationShutdown = () => void backend.log.push('before shutdown')
+    }
+    const app = await openApplication({ imports: [OutlayModule.forRoot({ backend, gateway })], providers: [Host] })
+    await app.close()
+    expect(backend.log).toEqual(['init', 'started', 'bootstrap', 'destroy', 'stopped', 'before shutdown'])
   })
 
   it.each([true, false])(

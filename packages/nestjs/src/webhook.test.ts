@@ -1,9 +1,9 @@
-import { Controller, HttpCode, type INestApplication, Module, Param, Post, Req } from '@nestjs/common'
+import { Controller, HttpCode, type INestApplication, Logger, Module, Param, Post, Req } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import { type IncomingWebhook, OutlayError, type WebhookVerifier } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryBackend, type Tx } from '../test/memory-backend.ts'
 import { OutlayEngine } from './injection.ts'
 import { OutlayModule } from './outlay-module.ts'
@@ -49,7 +49,7 @@ const servers: Readonly<Record<string, Create>> = {
   Fastify: (rawBody) => NestFactory.create(AppModule, new FastifyAdapter(), { ...quiet, rawBody }),
 }
 
-describe.each(Object.entries(servers))('on %s', (_, create) => {
+describe.each(Object.entries(servers))('on %s', (name, create) => {
   const apps: INestApplication[] = []
   const open = async (rawBody: boolean) => {
     const app = await create(rawBody)
@@ -94,10 +94,31 @@ describe.each(Object.entries(servers))('on %s', (_, create) => {
     expect((await post('{}', { signature: 'broken' })).status).toBe(500)
   })
 
+  it('a body that no parser has read is answered with 415, and the log says once what to do', async () => {
+    const warn = vi.fn()
+    const log = { log: vi.fn(), error: vi.fn(), warn, debug: vi.fn() }
+    Logger.overrideLogger(log)
+    onTestFinished(() => Logger.overrideLogger(false))
+    for (const type of ['application/vnd.bank+json', 'application/octet-stream'])
+      expect((await post('{}', { 'content-type': type })).status).toBe(415)
+    // Fastify refuses it by itself.
+    if (name === 'Express')
+      expect(warn.mock.calls).toEqual([[expect.stringContaining('useBodyParser'), 'Outlay webhooks']])
+    expect(received).not.toContain('')
+  })
+
   it('an application that keeps no octets answers 500, and does not take the webhook for a forged one', async () => {
     const other = await open(false)
     expect((await post('{}', {}, 'acme', other)).status).toBe(500)
   })
+})
+
+it.each([
+  [{ 'content-type': 'text/plain', 'content-length': '2' }, 415],
+  [{ 'transfer-encoding': 'chunked' }, 415],
+])('a body with %j that was not read is refused as such, not as a forged one', async (headers, status) => {
+  const engine = { webhook: () => Promise.reject(new Error('not called')) }
+  await expect(receiveWebhook(engine, { headers }, { accountId: 'acme' })).rejects.toMatchObject({ status })
 })
 
 it('the error of an application that keeps no octets says what to do', async () => {

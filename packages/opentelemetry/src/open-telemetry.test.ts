@@ -1,6 +1,6 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import { type DataPoint, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
+import { type DataPoint, InstrumentType, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import {
   AlwaysOffSampler,
   InMemorySpanExporter,
@@ -9,7 +9,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import { type Instrument, OutlayError, type SpanOptions } from '@outlay/core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openTelemetry } from './open-telemetry.ts'
 
 class PullReader extends MetricReader {
@@ -27,9 +27,18 @@ function open({ sampler, gaugeIntervalMs = 60_000 }: { sampler?: ParentBasedSamp
     spanProcessors: [new SimpleSpanProcessor({ exporter })],
     ...(sampler === undefined ? {} : { sampler }),
   })
-  const reader = new PullReader()
+  // Otherwise the SDK repeats the last value of a gauge that is not observed any more.
+  const reader = new PullReader({
+    aggregationTemporalitySelector: (type) => (type === InstrumentType.OBSERVABLE_GAUGE ? 0 : 1),
+  })
   const meterProvider = new MeterProvider({ readers: [reader] })
   const spans = () => exporter.getFinishedSpans()
+  const collect = async () => {
+    const { resourceMetrics } = await reader.collect()
+    const all = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics)
+    return (name: string) =>
+      (all.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? []) as readonly DataPoint<unknown>[]
+  }
   return {
     telemetry: openTelemetry({ tracerProvider, meterProvider, gaugeIntervalMs }),
     spans,
@@ -38,11 +47,8 @@ function open({ sampler, gaugeIntervalMs = 60_000 }: { sampler?: ParentBasedSamp
       if (found === undefined) throw new Error(`There is no span ${name}.`)
       return found
     },
-    async points(name: string): Promise<readonly DataPoint<unknown>[]> {
-      const { resourceMetrics } = await reader.collect()
-      const all = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics)
-      return (all.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? []) as readonly DataPoint<unknown>[]
-    },
+    points: async (name: string) => (await collect())(name),
+    collect,
   }
 }
 
@@ -179,6 +185,48 @@ describe('gauges', () => {
     end()
     await points('depth')
     expect(reads).toBe(2)
+  })
+
+  it('whose read is slow keep their last values and are not read twice at once, and others do not wait for it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const bench = open({ gaugeIntervalMs: 0 })
+    const { telemetry } = bench
+    const width = instrument('width')
+    const asked: ReturnType<typeof Promise.withResolvers<number>>[] = []
+    telemetry.gauges([depth], async () => {
+      const question = Promise.withResolvers<number>()
+      asked.push(question)
+      return [{ instrument: depth, value: await question.promise }]
+    })
+    let reads = 0
+    telemetry.gauges([width], async () => {
+      reads += 1
+      return [{ instrument: width, value: reads }]
+    })
+    const collect = async (during?: () => void) => {
+      const collected = bench.collect()
+      await vi.advanceTimersByTimeAsync(0)
+      during?.()
+      await vi.advanceTimersByTimeAsync(1_000)
+      const pointsOf = await collected
+      return [pointsOf('depth')[0]?.value, pointsOf('width')[0]?.value]
+    }
+    const [depthThen, widthThen] = await collect(() => asked[0]?.resolve(7))
+    expect([depthThen, typeof widthThen]).toEqual([7, 'number'])
+    for (let scrape = 1; scrape <= 10; scrape += 1) {
+      const [depthNow, widthNow] = await collect()
+      expect([scrape, depthNow, typeof widthNow]).toEqual([scrape, 7, 'number'])
+    }
+    expect(asked).toHaveLength(2)
+    await vi.advanceTimersByTimeAsync(300_000)
+    // Too old, and the read is taken for lost.
+    expect((await collect())[0]).toBeUndefined()
+    expect(asked).toHaveLength(3)
+    asked[2]?.resolve(9)
+    await vi.advanceTimersByTimeAsync(0)
+    asked[1]?.resolve(8)
+    expect((await collect())[0]).toBe(9)
   })
 
   it('that cannot be read are left out, and read again the next time', async () => {

@@ -45,6 +45,25 @@ it('leaves out gauges that are not read in time, and keeps the rest', async () =
   expect(lines.join('\n')).not.toMatch(/^outlay_hanging/m)
 })
 
+it('a gauge that cannot be read any more, or has lost a value, is not there, while a counter stays', async () => {
+  const { meterProvider, handle } = prometheus()
+  const telemetry = openTelemetry({ meterProvider, gaugeIntervalMs: 0 })
+  const gauge = instrument('outlay.depth')
+  telemetry.count(instrument('outlay.counted'), 1, {})
+  const reads = [['a', 'b'], ['a'], undefined, ['a']]
+  telemetry.gauges([gauge], async () => {
+    const names = reads.shift()
+    if (names === undefined) throw new Error('The database is away.')
+    return names.map((name) => ({ instrument: gauge, value: 7, attributes: { name } }))
+  })
+  const values = async () => (await read(handle(scrape))).lines.filter((line) => !line.startsWith('#'))
+  const counted = 'outlay_counted_total 1'
+  expect(await values()).toEqual([counted, 'outlay_depth{name="a"} 7', 'outlay_depth{name="b"} 7'])
+  expect(await values()).toEqual([counted, 'outlay_depth{name="a"} 7'])
+  expect(await values()).toEqual([counted])
+  expect(await values()).toEqual([counted, 'outlay_depth{name="a"} 7'])
+})
+
 it('a storm of scrapes shares one collection', async () => {
   let collections = 0
   const { meterProvider, handle } = prometheus()

@@ -1,10 +1,16 @@
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
-import { type IMetricReader, MeterProvider } from '@opentelemetry/sdk-metrics'
+import {
+  AggregationTemporality,
+  type AggregationTemporalitySelector,
+  type IMetricReader,
+  InstrumentType,
+  MeterProvider,
+} from '@opentelemetry/sdk-metrics'
 import { checkNames, checkNumbers, timerRange } from '@outlay/core/adapter'
 
 /** How metrics are collected for Prometheus. */
 export interface PrometheusOptions {
-  /** How long the gauges may take to be read, in milliseconds; those that are late are left out. Default 5 000. */
+  /** How long the gauges may take to be collected, in milliseconds; those that are late are left out. Those of an engine take a second at most. Default 5 000. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -31,12 +37,19 @@ const contentType = 'text/plain; version=0.0.4; charset=utf-8'
  */
 export function prometheus(options: PrometheusOptions = {}): Prometheus {
   const exporter = new PrometheusExporter({ preventServerStart: true })
+  exporter.selectAggregationTemporality = selectTemporality
   const handle = prometheusHandler(exporter, options)
   return { meterProvider: new MeterProvider({ readers: [exporter] }), handle }
 }
 
+/** The SDK repeats for ever the last value of a cumulative gauge that is not observed any more: nobody could see that it is not read. */
+const selectTemporality: AggregationTemporalitySelector = (type) =>
+  type === InstrumentType.OBSERVABLE_GAUGE ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE
+
 /**
- * Makes the same handler for a reader that a meter provider of yours has, such as a `PrometheusExporter` with `preventServerStart`.
+ * Makes the same handler for a reader that a meter provider of yours has, such as a `PrometheusExporter` with `preventServerStart`. With a
+ * cumulative temporality for gauges, as that one has, the SDK repeats the last value of a gauge that cannot be read any more; `outlay.gauge.age`
+ * says so.
  *
  * Names have underscores in place of dots, those of counters end with `_total`, and units are not added: `outlay.submit.duration` becomes
  * `outlay_submit_duration_bucket`, `_sum` and `_count`.

@@ -43,6 +43,37 @@ describe.each(Object.entries(mikroOrms))('%s', async (name, library) => {
     }
   })
 
+  it('enqueues nothing in a nested transaction that is rolled back to its savepoint, and the outer one goes on', async () => {
+    const orm = await openMikroOrm(url, { library })
+    const pool = new pg.Pool({ connectionString: url })
+    const engine = createEngine({
+      backend: postgres({ driver: mikroOrmDriver({ orm, pool }) }),
+      gateway: memoryGateway(),
+    })
+    const enqueue = (em: typeof orm.em) => engine.transfers.enqueue(em, samplePayout('acme'))
+    try {
+      const ids = await orm.em.fork().transactional(async (em) => {
+        const before = await enqueue(em)
+        const lost: string[] = []
+        const nested = em.transactional(async (inner) => {
+          lost.push((await enqueue(inner)).id)
+          throw new Error('changed my mind')
+        })
+        await expect(nested).rejects.toThrow('changed my mind')
+        const after = await enqueue(em)
+        const kept = await em.transactional((inner) => enqueue(inner))
+        return { kept: [before.id, after.id, kept.id], lost }
+      })
+      const find = (transferIds: readonly string[]) =>
+        Promise.all(transferIds.map(async (id) => (await engine.transfers.get(id))?.id))
+      expect(ids.lost).toHaveLength(1)
+      expect([await find(ids.kept), await find(ids.lost)]).toEqual([ids.kept, [undefined]])
+    } finally {
+      await orm.close()
+      await pool.end()
+    }
+  })
+
   it.each([
     [20, 5, 5],
     [3, 30, 3],

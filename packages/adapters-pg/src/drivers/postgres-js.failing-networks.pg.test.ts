@@ -220,6 +220,22 @@ it('a notification of a handler is sent, awaited or not', async () => {
   expect(received).toEqual(['awaited', 'not awaited'])
 })
 
+it('a notification beside a transaction, whose connection never becomes ready, fails and leaves the transaction whole', async () => {
+  const proxy = await openProxy()
+  const { driver, lines } = await openBench(proxy.url, { connect_timeout: 0.5 })
+  await driver.transaction(async (tx) => {
+    await driver.execute(tx, insert, ['before'])
+    proxy.mode = 'keeps answers'
+    const notified = tx.notify('news', 'unheard')
+    await waitUntil(() => proxy.connections === 2)
+    await expect(notified).rejects.toThrow('did not begin a session beside')
+    proxy.mode = 'passes'
+    await driver.execute(tx, insert, ['after'])
+  })
+  expect(await lines()).toEqual(['before', 'after'])
+  expect(await driver.transaction(async () => 'well')).toBe('well')
+})
+
 it('a query that a handler cancels in a savepoint leaves its transaction whole', async () => {
   const { pool, driver, lines } = await openBench(url)
   const sleeping = `select 1 from pg_stat_activity where pid = $1 and state = 'active' and query like '%pg_sleep%'`

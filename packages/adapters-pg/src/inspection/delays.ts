@@ -1,4 +1,4 @@
-import type { Delays } from '@outlay/core'
+import type { Backend } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
@@ -13,13 +13,15 @@ const texts = {
     from {{schema}}.subscription_lag l order by l.name`,
 } as const
 
-/** Makes the read of the delays. */
-export function createDelays<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>): () => Promise<Delays> {
+/** Makes the reads of the delays. */
+export function createDelays<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+): Pick<Backend<Tx>, 'unsubmittedMs' | 'subscriptionDelays'> {
   const sql = statements(tokens, texts)
-  return async () => {
-    const oldest = readFirst(readOldest, await driver.query(sql.unsubmitted, []))
-    const rows = await driver.query(sql.subscriptions, [])
-    return { unsubmittedMs: oldest?.ms ?? 0, subscriptions: rows.map(readLag) }
+  return {
+    unsubmittedMs: async () => readFirst(readOldest, await driver.query(sql.unsubmitted, []))?.ms ?? 0,
+    subscriptionDelays: async () => (await driver.query(sql.subscriptions, [])).map(readLag),
   }
 }
 

@@ -2,6 +2,8 @@ import { memoryGateway, recordingLogger, waitUntil } from '@outlay/testing'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
+import { openTcpProxy } from '../../test/tcp-proxy.ts'
+import { pgDriver } from '../drivers/pg.ts'
 import { createProbes, type ProbesOptions } from './probes.ts'
 
 const { database, pool, open, rows, commit, enqueue } = await testHost()
@@ -86,6 +88,38 @@ it('a database that is away makes the process not ready, and leaves it alive', a
     await outside.end()
   }
   await waitUntil(async () => (await probe('/ready')).status === 200)
+})
+
+it('a network that drops everything in silence makes the process not ready, and leaves it alive', async () => {
+  const proxy = await openTcpProxy(database.url)
+  const through = new pg.Pool({ connectionString: proxy.url, max: 30 })
+  through.on('error', () => {})
+  const engine = open({ driver: pgDriver(through), logger: recordingLogger() })
+  try {
+    await engine.start()
+    const probe = probesOf(engine, { hungAfterMs: 1_000 })
+    expect((await probe('/ready')).status).toBe(200)
+    proxy.mode = 'keeps answers'
+    await waitUntil(async () => {
+      const { status, body } = await probe('/live')
+      expect(status).toBe(200)
+      return ((body['waiting'] ?? []) as readonly { readonly name: string }[]).some(({ name }) => name === 'dispatch')
+    })
+    expect(await probe('/ready')).toMatchObject({ status: 503, body: { database: false, workers: true } })
+    proxy.mode = 'passes'
+    proxy.end()
+    await waitUntil(async () => (await probe('/ready')).status === 200)
+    await waitUntil(async () => {
+      const { status, body } = await probe('/live')
+      return status === 200 && body['waiting'] === undefined
+    })
+  } finally {
+    proxy.mode = 'passes'
+    proxy.end()
+    await engine.stop()
+    await through.end()
+    await proxy.close()
+  }
 })
 
 it('a schema that lacks a migration is named by its code', async () => {

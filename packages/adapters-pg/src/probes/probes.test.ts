@@ -7,9 +7,11 @@ import { createProbes, type ProbesOptions } from './probes.ts'
 
 const hanging: LoopProgress = { name: 'dispatch', turns: 3, turnMs: 300_001, hostMs: 0 }
 
-const open = (options: ProbesOptions & { readonly loops?: readonly LoopProgress[] } = {}) => {
-  const { loops = [], ...others } = options
-  const engine = { workers: () => ({ phase: 'running' as const, loops }), check: async () => undefined }
+type OpenOptions = ProbesOptions & { readonly loops?: readonly LoopProgress[]; readonly check?: () => Promise<void> }
+
+const open = (options: OpenOptions = {}) => {
+  const { loops = [], check = async () => undefined, ...others } = options
+  const engine = { workers: () => ({ phase: 'running' as const, loops }), check }
   return createProbes(engine, others)
 }
 
@@ -49,6 +51,15 @@ describe('probes', () => {
       '{"live":false,"hung":[{"name":"dispatch","forMs":300001}]}',
     ])
     expect((await get(open({ loops: [hanging], hungAfterMs: 300_001 }), '/live'))[0]).toBe(200)
+  })
+
+  it('say what waits for a database that does not answer, which is alive', async () => {
+    const away = open({ loops: [hanging], check: () => Promise.reject(new Error('gone')) })
+    expect(await get(away, '/live')).toEqual([
+      200,
+      '{"live":true,"hung":[],"waiting":[{"name":"dispatch","forMs":300001}]}',
+    ])
+    expect((await get(away, '/ready'))[0]).toBe(503)
   })
 
   it('pass /metrics to its handler', async () => {

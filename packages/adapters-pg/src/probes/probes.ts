@@ -2,6 +2,7 @@ import type { Engine } from '@outlay/core'
 import { checkNames, checkNumbers, timerRange } from '@outlay/core/adapter'
 import { createLiveness } from './liveness.ts'
 import { type FetchHandler, nodeListener } from './node-listener.ts'
+import { createOutage } from './outage.ts'
 import { createReadiness } from './readiness.ts'
 
 export type { HungPart } from './liveness.ts'
@@ -34,9 +35,9 @@ export interface Probes {
 /**
  * Makes the probes of a process that runs an engine.
  *
- * `/live` asks nobody: 200 while every loop of the workers turns, 503 with the names of those that hang. It does not fail while the database
- * refuses or ends connections, since the engine continues when it is back; a statement that gets no answer at all is a hang. `/ready` is 200 when the database answers, the schema fits this release and the
- * workers run.
+ * `/live` is 200 while every loop of the workers turns, and 503 with the names of those that hang. It asks the database only while something
+ * hangs, and what waits for one that does not answer is no hang: for an hour at most, since a pool whose connections have all died seems the
+ * same. `/ready` is 200 when the database answers, the schema fits this release and the workers run.
  * @throws Error for an option that does not exist or is out of range.
  *
  * @example
@@ -52,14 +53,17 @@ export function createProbes<Tx>(engine: Pick<Engine<Tx>, 'workers' | 'check'>, 
   const workers = () => engine.workers()
   const findHung = createLiveness(workers, hungAfterMs)
   const readReadiness = createReadiness({ check: () => engine.check(), workers, cacheMs, timeoutMs })
+  const findFaults = createOutage({ isAnswering: async () => (await readReadiness()).database, hungAfterMs })
 
   const fetch: Probes['fetch'] = async (request) => {
     const name = /\/(live|ready|metrics)\/?$/.exec(new URL(request.url).pathname)?.[1]
     if (name === undefined || (name === 'metrics' && metrics === undefined)) return answer(404, { error: 'not_found' })
     if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, { error: 'method_not_allowed' })
     if (name === 'live') {
-      const hung = findHung()
-      return answer(hung.length === 0 ? 200 : 503, { live: hung.length === 0, hung })
+      const hanging = findHung()
+      const hung = await findFaults(hanging)
+      const waiting = hung.length === 0 && hanging.length > 0 ? { waiting: hanging } : {}
+      return answer(hung.length === 0 ? 200 : 503, { live: hung.length === 0, hung, ...waiting })
     }
     if (name === 'ready') {
       const readiness = await readReadiness()

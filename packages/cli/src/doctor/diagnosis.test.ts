@@ -1,40 +1,10 @@
 import type { HealthFacts } from '@outlay/adapters-pg'
 import { describe, expect, it } from 'vitest'
+import { healthyConnection as connection, healthyFacts as well } from '../../test/healthy.ts'
 import { diagnose } from './diagnosis.ts'
 import { formatFindings } from './doctor.ts'
 
-const none = { count: 0, samples: [], oldestMs: null }
 const hour = 3_600_000
-const well: HealthFacts = {
-  server: { version: '18', clockSkewMs: 0, clockErrorMs: 1, autovacuum: true, readOnly: false },
-  workers: { supervisedMs: 4_000, claimedMs: 100, names: ['a'], listening: 1 },
-  jobs: { missing: none, stray: none, silent: none, due: none },
-  transfers: {
-    unknown: none,
-    blocked: [],
-    acceptedLate: { ...none, lastDetail: null },
-    acceptedTwice: { ...none, lastDetail: null },
-    heldReturns: none,
-    endedInDoubt: { ...none, lastDetail: null },
-    awaitingFunds: none,
-    deferred: [],
-    missing: none,
-    overduePolls: none,
-    submitted: none,
-  },
-  sending: { unfamiliar: null, fence: null, stops: [], knownDatabase: null },
-  obstructed: [],
-  unattendedGateways: [],
-  refusedAccounts: [],
-  pausedAccounts: [],
-  subscriptions: [],
-  orphanDeliveries: 0,
-  unadopted: { ...none, problem: null },
-  unreadWatches: [],
-  snapshots: [],
-  tables: [{ table: 'outlay.transfer', liveRows: 10, deadRows: 9, vacuumedMs: null, autovacuum: true }],
-}
-const connection = { notified: true, pooled: false }
 const codes = (facts: Partial<HealthFacts>, at = connection) =>
   diagnose({ ...well, ...facts }, at).map(({ code, severity }) => `${severity} ${code}`)
 

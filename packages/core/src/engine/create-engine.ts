@@ -31,6 +31,7 @@ import { readQuery } from './finding.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { type Gateways, type Route, readGateways, routeTransfer } from './gateways.ts'
+import { reportGauges } from './gauges.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { readObservations } from './observation.ts'
 import { createObstacleLog, watchGateway } from './obstacle-log.ts'
@@ -53,7 +54,7 @@ import {
 import { createPermit, createSafetyCommands, putBack } from './stopping.ts'
 import { decideSubmission, unknownLimitMs } from './submission.ts'
 import { makeBatchSubscription, makeSubscription, unsubscribe } from './subscribing.ts'
-import { reportGauges, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
+import { beginCounters, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
 import { decideThrottle } from './throttling.ts'
 import { type EngineTimeouts, readTimeouts } from './timeouts.ts'
 import { foreignVerifier, readVerifiers, receiveWebhook } from './webhooks.ts'
@@ -152,11 +153,13 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     archive: (archiving) => archive(backend, archiving),
     async start({ signal, ...work } = {}) {
       checkWorkOptions(work)
-      const { telemetry } = options
+      const { telemetry, catalog = defaultCatalog } = options
+      // Before the first attempt, so that none of them is what a counter begins with.
+      if (telemetry !== undefined) beginCounters(telemetry, catalog.transferTypes, subscriptions.values())
       await lifecycle.start(() => startWorkers(options, runtime, rules, [...subscriptions.values()], work), {
         signal,
         logger: runtime.logger,
-        onRunning: telemetry === undefined ? undefined : () => reportGauges(telemetry, backend),
+        onRunning: telemetry === undefined ? undefined : () => reportGauges(telemetry, backend, runtime.clock),
       })
     },
     stop: lifecycle.stop,

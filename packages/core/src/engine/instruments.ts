@@ -110,4 +110,12 @@ export const instruments = {
     unit: '{event}',
     description: 'Events whose handler failed too often; they are not retried.',
   },
+  /** How long ago each of the gauges before was read, by `outlay.gauge`, the name of its instrument. */
+  gaugeAge: {
+    name: 'outlay.gauge.age',
+    kind: 'gauge',
+    attributes: ['outlay.gauge'],
+    unit: 's',
+    description: 'How long ago a gauge was last read from the database.',
+  },
 } as const satisfies Readonly<Record<string, Instrument | Readonly<Record<string, Instrument>>>>

@@ -1,7 +1,6 @@
 import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
 import { readGatewayAccount } from '../gateway-account.ts'
-import type { BacklogPort } from '../ports/backlog.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
 import type { TransferEvent } from '../ports/handlers.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
@@ -9,9 +8,10 @@ import type { ChangingTransfer, DecideChange } from '../ports/observations.ts'
 import type { Clock } from '../ports/runtime.ts'
 import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
 import type { Subscription } from '../ports/subscriptions.ts'
-import type { GaugeReading, Telemetry, TelemetryAttributes } from '../ports/telemetry.ts'
+import type { Telemetry, TelemetryAttributes } from '../ports/telemetry.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { WorkHandlers } from '../ports/work.ts'
+import type { AnswerOutcome } from '../retry.ts'
 import { instruments } from './instruments.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
@@ -223,34 +223,31 @@ function readMember(headers: object, name: string): unknown {
   return (headers as Readonly<Record<string, unknown>>)[name]
 }
 
-/** Reports counts and delays at every collection. Returns a function that ends it. */
-export function reportGauges(telemetry: Telemetry, backend: BacklogPort): () => void {
-  const { backlog, unsubmittedAge, undelivered, lag, deadLetters } = instruments
-  return telemetry.gauges([backlog, unsubmittedAge, undelivered, lag, deadLetters], async () => {
-    const [counts, delays] = await Promise.all([backend.backlog(), backend.delays()])
-    const stages = {
-      queued: counts.queued,
-      submitting: counts.submitting,
-      awaiting_funds: counts.awaitingFunds,
-      submitted: counts.submitted,
-      blocked: counts.blocked,
-    }
-    const readings: GaugeReading[] = Object.entries(stages).map(([stage, value]) => ({
-      instrument: backlog,
-      value,
-      attributes: { 'outlay.stage': stage },
-    }))
-    readings.push({ instrument: unsubmittedAge, value: delays.unsubmittedMs / 1000 })
-    for (const subscription of delays.subscriptions) {
-      const attributes = { 'outlay.subscription': subscription.name }
-      readings.push(
-        { instrument: undelivered, value: subscription.undelivered, attributes },
-        { instrument: lag, value: subscription.lagMs / 1000, attributes },
-        { instrument: deadLetters, value: subscription.deadLetters, attributes },
-      )
-    }
-    return readings
-  })
+/** Every outcome that an answer to an attempt may have. */
+const outcomes = {
+  accepted: true,
+  insufficient_balance: true,
+  key_mismatch: true,
+  rejected: true,
+  unauthorized: true,
+  throttled: true,
+  unknown: true,
+} as const satisfies Readonly<Record<AnswerOutcome, true>>
+
+/**
+ * Adds nothing to each counter, for every value of its attributes that is known. A counter that begins with its first failure has not grown by it,
+ * so nothing would alarm.
+ */
+export function beginCounters(
+  telemetry: Telemetry,
+  rails: readonly { readonly name: string }[],
+  subscriptions: Iterable<{ readonly name: string }>,
+): void {
+  for (const { name: rail } of rails)
+    for (const outcome of Object.keys(outcomes))
+      for (const step of [instruments.submit, instruments.register])
+        telemetry.count(step.outcomes, 0, { 'outlay.rail': rail, 'outlay.outcome': outcome })
+  for (const { name } of subscriptions) telemetry.count(instruments.handlerFailures, 0, { 'outlay.subscription': name })
 }
 
 /** A code or a class of the error; never its message, which may quote anything. */

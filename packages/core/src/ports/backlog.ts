@@ -12,22 +12,22 @@ export interface Backlog {
   readonly deadLetters: number
 }
 
-/** How long transfers and events have waited, at this moment. */
-export interface Delays {
-  /** How long the oldest transfer that is due has waited to be submitted, in milliseconds; 0 when there is none. */
-  readonly unsubmittedMs: number
-  readonly subscriptions: readonly {
-    readonly name: string
-    /** Events not yet delivered to it, without dead letters. */
-    readonly undelivered: number
-    readonly deadLetters: number
-    /** Age of its oldest undelivered event, in milliseconds; 0 when there is none. */
-    readonly lagMs: number
-  }[]
+/** How far one subscription is behind, at this moment. */
+export interface SubscriptionDelay {
+  readonly name: string
+  /** Events not yet delivered to it, without dead letters. */
+  readonly undelivered: number
+  readonly deadLetters: number
+  /** Age of its oldest undelivered event, in milliseconds; 0 when there is none. */
+  readonly lagMs: number
 }
 
-/** Counts what waits. */
+/** Counts what waits. Each read is one of its own: none waits for another. */
 export interface BacklogPort {
+  /** Reads all transfers that are not settled, which may take long. */
   backlog(): Promise<Backlog>
-  delays(): Promise<Delays>
+  /** How long the oldest transfer that is due has waited to be submitted, in milliseconds; 0 when there is none. */
+  unsubmittedMs(): Promise<number>
+  /** Every subscription, by name. */
+  subscriptionDelays(): Promise<readonly SubscriptionDelay[]>
 }

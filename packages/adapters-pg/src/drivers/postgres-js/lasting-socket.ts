@@ -19,6 +19,8 @@ export interface LastingSocketOptions {
   readonly losing: AbortController
   /** Receives the tag of each statement that ends a transaction or rolls it back to a savepoint: the last one says how the transaction ended. */
   readonly onEnded: (tag: string) => void
+  /** Called once, when Postgres takes the first query. */
+  readonly onReady?: (() => void) | undefined
 }
 
 /** The message ReadyForQuery of Postgres, in a transaction. */
@@ -39,7 +41,7 @@ const idle = 0x49
  * does what is sent afterwards, as if Postgres still answered.
  */
 export function openLastingSocket(socket: HostSocket, options: LastingSocketOptions): LastingSocket {
-  const { isAnswered, losing, onEnded } = options
+  const { isAnswered, losing, onEnded, onReady } = options
   const seen = new EventEmitter()
   const lost = losing.signal
   const lose = (reason: Error) => losing.abort(reason)
@@ -59,10 +61,15 @@ export function openLastingSocket(socket: HostSocket, options: LastingSocketOpti
     if (!isSuspended) setImmediate(answer)
   })
   const note = watchEnds(onEnded)
+  let isReady = false
   const read = byMessages((message) => {
     // All that may come then is that Postgres gives the session up.
     if (isSuspended) return
     note(message)
+    if (!isReady && message[0] === types.readyForQuery) {
+      isReady = true
+      onReady?.()
+    }
     isSuspended = message[0] === types.portalSuspended
     seen.emit('data', message)
   })

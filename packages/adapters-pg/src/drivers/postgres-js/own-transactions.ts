@@ -113,7 +113,10 @@ function openInstance(host: Settings, at: number): Instance {
     ...withoutWatchers(reach),
     pass: () => passwordOf(host, lose),
     async socket() {
-      const own = sockets.size === 0 ? losing : besides()
+      // The limit of the transaction covers the start of its own connection.
+      const isOwn = sockets.size === 0
+      const own = isOwn ? losing : besides()
+      const onReady = isOwn ? undefined : limitStart(own, limitMs)
       const signal = AbortSignal.any([losing.signal, AbortSignal.timeout(limitMs)])
       const socket = await openSocket(reach, signal).catch((error: unknown) => {
         // postgres.js does not try again after an error, and lets those wait that come next.
@@ -121,7 +124,8 @@ function openInstance(host: Settings, at: number): Instance {
         return new PassThrough().destroy()
       })
       sockets.add(socket)
-      return openLastingSocket(socket, { isAnswered: () => isReady, losing: own, onEnded: (tag) => (ended = tag) })
+      const onEnded = (tag: string) => (ended = tag)
+      return openLastingSocket(socket, { isAnswered: () => isReady, losing: own, onEnded, onReady })
     },
   }
   const sql = postgres(settings as unknown as Options<Record<string, PostgresType>>)
@@ -151,6 +155,15 @@ function openInstance(host: Settings, at: number): Instance {
       for (const socket of sockets) socket.ref?.()
     },
   }
+}
+
+/** Loses a connection that is not ready in time; returns what ends the limit. */
+function limitStart(own: AbortController, limitMs: number): () => void {
+  const reason = () => new Error(`Postgres did not begin a session beside that of a transaction in ${limitMs} ms.`)
+  const limit = setTimeout(() => own.abort(reason()), limitMs).unref()
+  const end = () => clearTimeout(limit)
+  own.signal.addEventListener('abort', end, { once: true })
+  return end
 }
 
 const notCommitted =
