@@ -18,11 +18,11 @@ export interface RunOptions {
 export const usage = `bench [workload…] [--rounds N] [--seconds S] [--size N] [--json FILE]
 
   workload     enqueue, enqueue-many, dispatch, drain, wake-up, pick-up, fairness, scale-out, snapshot, growth,
-               polling, service, hot-wallet, end-to-end, restart, backend-kill, held-snapshot, table-growth, contention;
-               all of them when none is named
+               polling, service, hot-wallet, end-to-end, restart, backend-kill, held-snapshot, table-growth, contention,
+               batches; all of them when none is named
   --rounds     measured rounds per contender (default 5)
   --seconds    length of one measured round (default: the workload's own)
-  --size       drain: transfers; fairness: largest backlog; growth: transfers of history; polling: transfers in
+  --size       drain, batches: transfers; fairness: largest backlog; growth: transfers of history; polling: transfers in
                flight (default: the workload's own)
   --json       also writes every round to FILE
 

@@ -6,6 +6,7 @@ import { showProgress } from './progress.ts'
 import { reportContest } from './report.ts'
 import { type BenchServer, openServer } from './server.ts'
 import { backendKill } from './workloads/backend-kill.ts'
+import { batches } from './workloads/batches.ts'
 import { contention } from './workloads/contention.ts'
 import { dispatch } from './workloads/dispatch.ts'
 import { drain } from './workloads/drain.ts'
@@ -45,6 +46,7 @@ const workloads: readonly Workload[] = [
   heldSnapshot,
   tableGrowth,
   contention,
+  batches,
 ]
 const defaultRounds = 5
 

@@ -115,3 +115,7 @@ export const isFinal = ({ status, retriable }: { readonly status: string; readon
 /** The notice of a payout's end, the first one of any subscription. */
 export const endOf = (notices: readonly Notice[]): Notice | undefined =>
   notices.find((notice) => /^transfer\.(completed|failed|canceled)$/.test(notice.type) && isFinal(notice))
+
+/** The shortest list. What is compared with several intents is that of the nearest one: a repetition may correct what it repeats. */
+export const leastOf = (lists: readonly (readonly string[])[]): readonly string[] =>
+  lists.toSorted((a, b) => a.length - b.length)[0] ?? []

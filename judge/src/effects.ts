@@ -1,4 +1,4 @@
-import { type Case, type Create, endOf, isFinal, type Payout, readJson, type Violation } from './case.ts'
+import { type Case, type Create, endOf, isFinal, leastOf, type Payout, readJson, type Violation } from './case.ts'
 import { units } from './decimal.ts'
 import type { Asked, Effect, Exchange, HostLine, Intent, Notice } from './history.ts'
 
@@ -28,7 +28,7 @@ function judgeOne(at: Case, payout: Payout, registrations: Registrations): reado
   }
   if (withdrawn && !promised && at.history.run.atRest) add('rolled_back_and_there', 'it was rolled back', ...intents)
   for (const effect of effects) {
-    const differences = compareEffect(effect, first, registrations)
+    const differences = leastOf(intents.map((intent) => compareEffect(effect, intent, registrations)))
     if (differences.length > 0) add('wrong_effect', `${effect.id} differs: ${differences.join(', ')}`, first, effect)
   }
   const live = effects.filter(isLive)
@@ -143,16 +143,10 @@ function openReason(
 function judgeRepeats({ history }: Case): readonly Violation[] {
   const again = history.host.filter((line) => line.kind === 'intent').filter(({ repeats }) => repeats !== undefined)
   return [...Map.groupBy(again, ({ repeats }) => repeats)].flatMap(([, intents]) => {
-    const [first] = intents
-    if (first === undefined || intents.length < 2) return []
-    return [
-      {
-        rule: 'repeated_twice',
-        payout: first.reference,
-        what: `${intents.length} intents repeat the same one`,
-        evidence: intents,
-      },
-    ]
+    const [first, second] = intents
+    if (first === undefined || second === undefined) return []
+    const what = `${intents.length} intents repeat the same one`
+    return [{ rule: 'repeated_twice', payout: first.reference, what, evidence: intents }]
   })
 }
 

@@ -76,6 +76,21 @@ describe('what may be', () => {
     expect(violations).toEqual([])
   })
 
+  it('is a payout that is made again with another amount, and nothing with an amount that nobody asked for', () => {
+    const corrected = (sent: string) => (draft: Draft) => {
+      const amount = { value: '7.00', currency: 'USDC' }
+      draft.host.push(intent('c2', 4_000, { reference: 'payout c', repeats: 'c', amount }))
+      draft.service.push(effect('c', { id: 'effect-c2', status: 'failed', amount: { ...amount, value: sent } }))
+      const end = notice('c2', 1, 'transfer.failed', 'failed', { remote: 'effect-c2' })
+      draft.host.push(end, { ...end, subscription: 'ends' })
+      const { body = '' } = create('c', 4_100)
+      const again = { key: 'key-c2', answer: JSON.stringify({ id: 'effect-c2' }), body: body.replace('10.5', sent) }
+      draft.exchanges.push(create('c', 4_100, again))
+    }
+    expect(finds(corrected('7.00'))).toEqual([])
+    expect(finds(corrected('8.00')).map(({ rule }) => rule)).toEqual(['wrong_effect', 'wrong_request'])
+  })
+
   it('is waiting while the own side is not well, and a scheduled payout when time has passed', () => {
     const violations = finds(({ host, exchanges }) => {
       host.unshift(

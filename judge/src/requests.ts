@@ -1,4 +1,4 @@
-import { type Case, type Create, type Payout, readJson, type Violation } from './case.ts'
+import { type Case, type Create, leastOf, type Payout, readJson, type Violation } from './case.ts'
 import { compareLegs, isUnknown } from './effects.ts'
 import type { Exchange, Intent } from './history.ts'
 
@@ -22,7 +22,7 @@ function judgeSent(at: Case, { reference, intents, creates }: Payout): readonly 
     return found
   }
   for (const create of creates) {
-    const differences = compareCreate(create, first)
+    const differences = leastOf(intents.map((intent) => compareCreate(create, intent)))
     if (differences.length > 0) add('wrong_request', `the request differs: ${differences.join(', ')}`, first, create)
     // Specification, "Errors": the header is required.
     if (create.key === undefined) add('no_key', 'it was sent without an idempotency key', create)

@@ -19,6 +19,12 @@ export const invariants = {
   events_reach_their_handler: 'A handler is given every event of the types that it asked for, and no other.',
   tenant_served: 'A tenant whose own side is well is served, whatever others do.',
   host_is_no_victim: 'No transaction of a host is aborted for a deadlock with workers.',
+  batches_count: 'What was enqueued into a batch is in it, and its counts are those of its transfers at each moment.',
+  batches_complete:
+    'A closed batch in which everything has ended completes, with one event; nothing enters it or changes in it after that.',
+  batches_obey: 'What waits in a paused batch is not sent; what was canceled with a batch is sent no more.',
+  corrected_once:
+    'Of an ended transfer and its successor one at most moves money; each names the other and has its metadata and batch.',
   host_pool_is_clean: 'Statements of a host on the pool that it shares with the engine do what they do without it.',
 } as const
 

@@ -2,6 +2,7 @@ import type { Gateway, SubmitResult } from '@outlay/core'
 import type { DecideChange } from '@outlay/core/adapter'
 import { readObservation } from '@outlay/http-client'
 import type { PoolClient } from 'pg'
+import { batchBugs } from './batch-bugs.ts'
 import type { Bug, SqlChange } from './bug.ts'
 import { reviewedBugs } from './reviewed.ts'
 
@@ -30,6 +31,7 @@ const believeAll: DecideChange = (current, { status, failure, reachedAt }) => ({
 /** The mistakes that the simulator is tested with. */
 export const bugs: readonly Bug[] = [
   ...reviewedBugs,
+  ...batchBugs,
   {
     name: 'a_new_key_per_attempt',
     breaks: ['one_effect', 'keys'],

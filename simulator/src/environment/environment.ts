@@ -140,7 +140,8 @@ export async function migrateHost(pool: Pool): Promise<void> {
       number integer not null,
       transfer_id text collate "C" not null references outlay.transfer (id),
       account_id text not null,
-      asked jsonb
+      asked jsonb,
+      batch_id text
     );
     create table own_row (id bigserial primary key);
     create table remark (transfer_id text collate "C" not null references outlay.transfer (id));

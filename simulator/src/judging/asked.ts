@@ -7,14 +7,19 @@ export function askedOf(request: EnqueueRequest): Asked {
   return {
     reference: note ?? '',
     amount,
-    source: legOf(source),
-    destination: legOf(destination),
+    source: askedLegOf(source),
+    destination: askedLegOf(destination),
     ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),
     ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
   }
 }
 
-function legOf({ valueType, transferType, ...leg }: EnqueueRequest['source'] | EnqueueRequest['destination']) {
+/** One end of a request, as a host writes it down. */
+export function askedLegOf({
+  valueType,
+  transferType,
+  ...leg
+}: EnqueueRequest['source'] | EnqueueRequest['destination']) {
   const { addressId, address } = leg as {
     readonly addressId?: string
     readonly address?: { readonly address?: string; readonly accountNumber?: string }

@@ -188,6 +188,21 @@ const administration = ({ below, oneOf, tenants }: Draw): Choices<Step> => [
   [2, () => ({ do: 'archive', olderThanMs: oneOf([0, 60_000, 3_600_000]) })],
 ]
 
+/** The same payouts in a batch, in one transaction. */
+const enterBatch = ({ tenant, payouts }: Extract<Step, { readonly do: 'enqueue' }>): Step => ({
+  do: 'fill_batch',
+  tenant,
+  batch: 0,
+  payouts,
+  transactions: 1,
+  isReversed: false,
+  rolledBack: null,
+  isSnapshot: false,
+  meanwhile: 'nothing',
+  forMs: 0,
+  isRepeated: false,
+})
+
 /** Steps with those before them without which they would mean little. */
 function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[] {
   const enqueue = (tenant: number, count: number, kind: PlannedPayout['kind'] = 'token') =>
@@ -208,13 +223,18 @@ function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[]
     return [{ ...step, payout }, refused, enqueue(refused.tenant, 1 + below(3))]
   }
   // Something that completes and may come back: it is sent, a day of the bank begins, and the next ones pass.
-  if (step.do === 'return') {
+  if (step.do === 'return' || step.do === 'misreport_return') {
     const pause = { do: 'wait', ms: 60 } as const satisfies Step
     const days = { do: 'rails', seconds: 4 * 86_400 } as const satisfies Step
-    return [enqueue(step.nth % tenants, 1 + below(4), 'ach'), pause, days, pause, step]
+    const tenant = step.do === 'return' ? step.nth : step.choice
+    return [enqueue(tenant % tenants, 1 + below(4), 'ach'), pause, days, pause, step]
   }
   // Something that fails.
   if (step.do === 'resubmit_twice') return [enqueue(step.choice % tenants, 1, 'refused'), step]
+  if (step.do === 'correct') {
+    const failing = enqueue(step.choice % tenants, 1, 'refused')
+    return [step.choice % 2 === 0 ? failing : enterBatch(failing), step]
+  }
   return [step]
 }
 

@@ -24,6 +24,9 @@ export const players = [
   'returned_payments',
   'two_gateways',
   'quotes',
+  'batches',
+  'corrections',
+  'decided_returns',
 ] as const
 
 /** Name of a player. */
@@ -116,8 +119,62 @@ export type PlayerStep =
       readonly payouts: readonly PlannedPayout[]
       readonly seconds: number
     }
+  /** A report says, so often, that more money came back of a complete payout than it was; a person decides about it at once, or later. */
+  | { readonly do: 'misreport_return'; readonly choice: number; readonly isDecided: boolean; readonly times: number }
+  | FillBatch
+  /** A host does something with a batch as a whole, and commits it or does not. */
+  | {
+      readonly do: 'command_batch'
+      readonly batch: number
+      readonly what: BatchCommand
+      readonly ends: 'commit' | 'rollback'
+    }
+  | Correct
   /** Healthy tenants must be served now. */
   | { readonly do: 'serve' }
+
+/** What a host does with a batch as a whole. */
+const batchCommands = ['close', 'cancel', 'pause', 'resume'] as const
+
+/** What a host does with a batch as a whole. */
+type BatchCommand = (typeof batchCommands)[number]
+
+/** Several transactions of a host that are open at once enqueue payouts into one batch, each its part of them. */
+interface FillBatch {
+  readonly do: 'fill_batch'
+  readonly tenant: number
+  /** Its number in the plan; the first that fills it creates it. */
+  readonly batch: number
+  readonly payouts: readonly PlannedPayout[]
+  readonly transactions: number
+  /** Whether the last one commits first. */
+  readonly isReversed: boolean
+  /** The one that is rolled back; null when all commit. */
+  readonly rolledBack: number | null
+  /** Whether they are repeatable read. */
+  readonly isSnapshot: boolean
+  /** What happens to the batch while they are open. */
+  readonly meanwhile: 'nothing' | BatchCommand
+  /** How long they stay open after that, in milliseconds. */
+  readonly forMs: number
+  /** Whether the host, which is not sure, enqueues all of them again afterwards. */
+  readonly isRepeated: boolean
+}
+
+/** Several people resubmit one ended transfer at once, as it was or corrected. */
+interface Correct {
+  readonly do: 'correct'
+  /** Among those that have failed or are canceled. */
+  readonly choice: number
+  readonly callers: number
+  /** `apart`: each has another amount. */
+  readonly what: 'nothing' | 'amount' | 'payee' | 'apart'
+  /** Whether each has a key of its own. */
+  readonly hasOwnKeys: boolean
+  readonly isSnapshot: boolean
+  /** Whether answers that are held arrive meanwhile. */
+  readonly answersArrive: boolean
+}
 
 const misbehaving = (
   { below, oneOf, fraction, tenants }: Draw,
@@ -156,6 +213,41 @@ const drawPage = ({ below, oneOf, fraction }: Draw): PlayerStep => ({
   body: oneOf(['html', 'empty', 'json']),
   isAfter: fraction() < 0.4,
   times: 1 + below(3),
+})
+
+/** Batches that a plan may name. */
+const batchCount = 3
+
+const drawFilling = ({ below, oneOf, fraction, tenants, payouts }: Draw): FillBatch => {
+  const batch = below(batchCount)
+  const transactions = 1 + below(3)
+  const drawn = payouts(transactions + below(4))
+  // What may come back after the batch is complete.
+  const isReturnable = fraction() < 0.2
+  return {
+    do: 'fill_batch',
+    // Every second batch is of one account.
+    tenant: batch % 2 === 1 ? batch % tenants : below(tenants),
+    batch,
+    payouts: isReturnable ? drawn.map((payout) => ({ ...payout, kind: 'ach' })) : drawn,
+    transactions,
+    isReversed: fraction() < 0.5,
+    rolledBack: fraction() < 0.3 ? below(transactions) : null,
+    isSnapshot: fraction() < 0.3,
+    meanwhile: fraction() < 0.5 ? 'nothing' : oneOf(batchCommands),
+    forMs: oneOf([0, 50, 700]),
+    isRepeated: fraction() < 0.2,
+  }
+}
+
+const drawCorrection = ({ below, oneOf, fraction, some }: Draw): Correct => ({
+  do: 'correct',
+  choice: some(),
+  callers: 1 + below(3),
+  what: oneOf(['nothing', 'amount', 'payee', 'apart']),
+  hasOwnKeys: fraction() < 0.5,
+  isSnapshot: fraction() < 0.3,
+  answersArrive: fraction() < 0.3,
 })
 
 /** The steps of each player, with their weights; what is no step is an option of others. */
@@ -216,6 +308,22 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
       }),
     ],
   ],
+  batches: (draw) => [
+    [16, () => drawFilling(draw)],
+    [
+      16,
+      () => ({
+        do: 'command_batch',
+        batch: draw.below(batchCount),
+        what: draw.oneOf(['close', 'cancel', 'pause', 'pause', 'resume']),
+        ends: draw.fraction() < 0.2 ? 'rollback' : 'commit',
+      }),
+    ],
+  ],
+  corrections: (draw) => [[14, () => drawCorrection(draw)]],
+  decided_returns: ({ some, below, fraction }) => [
+    [12, () => ({ do: 'misreport_return', choice: some(), isDecided: fraction() < 0.7, times: 1 + below(3) })],
+  ],
   firewalls: ({ some, oneOf, fraction }) => [
     [8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]), isNew: fraction() < 0.7 })],
   ],
@@ -230,7 +338,14 @@ export function playerSteps(draw: Draw, taking: ReadonlySet<Player>): Choices<Pl
 const fewPlayers = 3
 
 /** Those that came later: they are drawn from dice of their own, one after the other, so that seeds without them mean what they meant. */
-const latePlayers: readonly Player[] = ['returned_payments', 'two_gateways', 'quotes']
+const latePlayers: readonly Player[] = [
+  'returned_payments',
+  'two_gateways',
+  'quotes',
+  'batches',
+  'corrections',
+  'decided_returns',
+]
 
 /** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */
 export function drawPlayers({ fraction }: Draw, playing: ReadonlySet<Player>, late: Draw): ReadonlySet<Player> {

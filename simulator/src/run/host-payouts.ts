@@ -1,6 +1,7 @@
+import type { ResubmitOptions } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import type { Tenant } from '../environment/tenant.ts'
-import { askedOf } from '../judging/asked.ts'
+import { askedLegOf, askedOf } from '../judging/asked.ts'
 import type { PlannedPayout } from '../plan/draw.ts'
 import type { Run } from './run-state.ts'
 
@@ -19,14 +20,15 @@ export const keepPayout = (
   transferId: string,
   accountId: string,
   asked: object | null,
+  batchId: string | null = null,
 ) => {
   at.numbers.set(transferId, number)
   const status = at.toRefuse.get(number)
   if (status !== undefined) at.misconduct.refuse(transferId, status)
   return tx.query(
-    `insert into payout (number, transfer_id, account_id, asked) select $1, $2, $3, $4
+    `insert into payout (number, transfer_id, account_id, asked, batch_id) select $1, $2, $3, $4, $5
      where not exists (select from payout where transfer_id = $2)`,
-    [number, transferId, accountId, asked],
+    [number, transferId, accountId, asked, batchId],
   )
 }
 
@@ -57,22 +59,30 @@ export async function resubmitPayout(
     readonly account_id: string
     readonly asked: object | null
   },
+  correction: ResubmitOptions = {},
 ): Promise<string> {
   const { transfers } = at.office.engine
-  const { id, reused, notBefore } = await transfers.resubmit(tx, ended.transfer_id)
+  const { id, reused, notBefore, batchId } = await transfers.resubmit(tx, ended.transfer_id, correction)
   const before = (await transfers.get(ended.transfer_id))?.notBefore
   if (timeOf(before) !== timeOf(notBefore)) {
     const detail = `${ended.transfer_id} was to be sent at ${before}, and ${id}, which repeats it, at ${notBefore}`
     at.mistakes.push({ invariant: 'never_before_its_time', detail })
   }
-  const asked = { ...ended.asked, repeats: ended.transfer_id }
-  if (!reused) await keepPayout(at, tx, 1_000 + ended.number, id, ended.account_id, asked)
+  const { amount, destination } = correction
+  const asked = {
+    ...ended.asked,
+    ...(amount === undefined ? {} : { amount }),
+    ...(destination === undefined ? {} : { destination: askedLegOf(destination) }),
+    repeats: ended.transfer_id,
+  }
+  if (!reused) await keepPayout(at, tx, 1_000 + ended.number, id, ended.account_id, asked, batchId)
   return id
 }
 
 const timeOf = (time: string | null | undefined): number => Date.parse(time ?? '1970-01-01T00:00:00Z')
 
-class RolledBack extends Error {}
+/** What ends a transaction that is to be rolled back. */
+export class RolledBack extends Error {}
 
 /** Enqueues payouts in one transaction of their host, which commits them or does not; says which. */
 export async function enqueue(

@@ -2,6 +2,9 @@ import { waitUntil } from '@outlay/testing'
 import { grant, revoke } from '../environment/tenant-access.ts'
 import { answerWithPages } from '../plan/network.ts'
 import type { PlayerStep } from '../plan/players.ts'
+import { commandBatch, fillBatch } from './batches.ts'
+import { correct } from './corrections.ts'
+import { misreportReturn } from './decided-returns.ts'
 import { endHolds, hold } from './holds.ts'
 import { findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { maintain, useOwnPool } from './host-pools.ts'
@@ -61,6 +64,14 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
       return payWithQuote(at, step)
     case 'resubmit_twice':
       return resubmitTwice(at, step.choice)
+    case 'misreport_return':
+      return misreportReturn(at, step)
+    case 'fill_batch':
+      return fillBatch(at, step)
+    case 'command_batch':
+      return commandBatch(at, step)
+    case 'correct':
+      return correct(at, step)
     case 'serve':
       return serve(at)
   }

@@ -3,6 +3,7 @@ import { simulate } from '../environment/tenant.ts'
 import { checkReturns } from '../invariants/returns.ts'
 import type { PlayerStep } from '../plan/players.ts'
 import { startWorker } from '../workers/worker.ts'
+import { decideReturns } from './decided-returns.ts'
 import type { Run } from './run-state.ts'
 
 type Return = Extract<PlayerStep, { readonly do: 'return' }>
@@ -37,10 +38,18 @@ export async function returnPayments(
 /** Lets all others come back when everything is done, and waits for their events. Without webhooks, a week passes and polling finds them. */
 export async function returnTheRest(at: Run): Promise<string> {
   const { environment, returns } = at
-  if (returns === undefined) return ''
+  const decided = await decideReturns(at)
+  if (returns === undefined) {
+    const isDelivered = async () => (await at.office.engine.backlog()).undelivered === 0
+    if (decided > 0) await workUntil(at, isDelivered, 60)
+    return ''
+  }
   environment.webhookProxy.mischief = returns.webhooks
   const said = await returnPayments(at, { ...returns, nth: 1 })
-  const isComplete = async () => (await checkReturns(at)).length === 0
+  const isComplete = async () => {
+    await decideReturns(at)
+    return (await checkReturns(at)).length === 0
+  }
   await isSoon(isComplete)
   await workUntil(at, isComplete, weekSeconds)
   // What polling has found is reported once more.
@@ -51,7 +60,7 @@ export async function returnTheRest(at: Run): Promise<string> {
 }
 
 /** Lets workers work, one after the other, with so much time between them, until something is so. */
-async function workUntil(at: Run, condition: () => Promise<boolean>, seconds: number): Promise<void> {
+export async function workUntil(at: Run, condition: () => Promise<boolean>, seconds: number): Promise<void> {
   for (let round = 0; round < mostRounds && !(await condition()); round += 1) {
     const worker = await startWorker(at, { isSteady: true, pollIntervalMs: 250 })
     await isSoon(condition)

@@ -12,6 +12,16 @@ export interface Hold {
   end(): Promise<void>
 }
 
+/** What a run knows of batches. */
+export interface BatchNotes {
+  /** Ids by their numbers in the plan. */
+  readonly ids: Map<number, string>
+  /** Attempts of what waited in each paused batch once its pause was seen by everybody, by transfer. */
+  readonly paused: Map<string, ReadonlyMap<string, number>>
+  /** Attempts of what was canceled with its batch, by transfer. */
+  readonly canceled: Map<string, number>
+}
+
 /** One run while it goes on. */
 export interface Run extends RunContext {
   readonly plan: Plan
@@ -34,6 +44,9 @@ export interface Run extends RunContext {
   /** Transactions of hosts that are open. */
   readonly holds: Set<Hold>
   readonly sharesClient: boolean
+  readonly batches: BatchNotes
+  /** Returns about which a person has said that they never happened, as transfer and identity. */
+  readonly dismissed: Set<string>
   /** How banks return payments that were complete when all is done; absent when they do not. */
   returns?: Extract<PlayerStep, { readonly do: 'return' }>
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */

@@ -3,6 +3,8 @@ import type { Bug } from '../bugs/bug.ts'
 import { endsWithin, longestRunMs, longestStopMs, nameWaiting } from '../environment/bounded.ts'
 import type { Environment } from '../environment/environment.ts'
 import { makeTenants, type Tenant, type TenantOptions } from '../environment/tenant.ts'
+import { checkBatches, watchBatches } from '../invariants/batches.ts'
+import { checkCorrections, checkSearches } from '../invariants/corrections.ts'
 import { watchStatuses } from '../invariants/events.ts'
 import { checkAll } from '../invariants/invariants.ts'
 import { watchWallets } from '../invariants/ledger.ts'
@@ -16,6 +18,7 @@ import { createMisconduct } from '../workers/misconduct.ts'
 import { inOrder } from '../workers/strikes.ts'
 import { inTurns } from '../workers/turns.ts'
 import { openGateway, startWorker, type Worker } from '../workers/worker.ts'
+import { completeBatches } from './batches.ts'
 import { endHolds, noteVictim } from './holds.ts'
 import { returnTheRest } from './returned-payments.ts'
 import type { Hold, Run } from './run-state.ts'
@@ -81,7 +84,7 @@ export async function run(
   at.watch()
   environment.webhookProxy.mischief = 'none'
   environment.webhookProxy.reader = (webhook) => receiveWebhook(at, webhook)
-  const watches = [watchStatuses(environment), watchWallets(environment)]
+  const watches = [watchStatuses(environment), watchWallets(environment), watchBatches(environment)]
   const check = () => Promise.all([...watches.map((watch) => watch.check()), court?.check()])
   const trace: string[] = []
   const violations: Violation[] = []
@@ -96,10 +99,11 @@ export async function run(
     }
     at.order.stop()
     under = 'settling'
-    trace.push((await settle(at)) + (await returnTheRest(at)))
+    const settled = (await settle(at)) + (await completeBatches(at))
     await check()
-    const judged = (await court?.judge(at)) ?? []
-    violations.push(...watches.flatMap((watch) => watch.violations), ...(await checkAll(at)), ...judged)
+    trace.push(settled + (await returnTheRest(at)))
+    await check()
+    violations.push(...watches.flatMap((watch) => watch.violations), ...(await checkAtRest(at, court)))
   }
   let hangs = false
   try {
@@ -116,6 +120,12 @@ export async function run(
   const payouts = plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0)
   const { course, enforced } = at.order
   return { violations, trace, payouts, faults: at.faults, course, enforced, hangs }
+}
+
+async function checkAtRest(at: Run, court: Court | undefined): Promise<readonly Violation[]> {
+  const judged = (await court?.judge(at)) ?? []
+  const checks = [checkBatches, checkCorrections, checkSearches]
+  return [...(await checkAll(at)), ...judged, ...(await Promise.all(checks.map((check) => check(at)))).flat()]
 }
 
 /** Ends everything that a run has started. */
@@ -166,6 +176,8 @@ function surround(found: Environment, plan: Plan, bug: Bug | undefined, tenants:
     misconduct,
     mistakes: [] as Violation[],
     sent: new Set<string>(),
+    batches: { ids: new Map(), paused: new Map(), canceled: new Map() },
+    dismissed: new Set<string>(),
     reads: new Map<string, number>(),
     isScheduling: plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ inSeconds }) => inSeconds)),
     twoGateways: plan.twoGateways === true,

@@ -203,6 +203,7 @@ async function findWaiting(at: Run, well: readonly string[]): Promise<readonly W
      from outlay.transfer t
      where t.account_id = any ($1) and t.id <> all ($2) and t.stage in ('queued', 'submitting')
        and (t.not_before is null or t.not_before < now())
+       and not exists (select from outlay.paused_batch b where b.batch_id = t.batch_id)
        and (t.account_id <> all ($4) or t.unknown_since is null)
        -- A sweep finds a lost job, after a while.
        and exists (select ${jobOfTransfer})

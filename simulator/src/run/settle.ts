@@ -3,6 +3,7 @@ import { simulate } from '../environment/tenant.ts'
 import { grant } from '../environment/tenant-access.ts'
 import { countJobs, hasDueJob } from '../queue.ts'
 import { startWorker, type Worker } from '../workers/worker.ts'
+import { resumeBatches } from './batches.ts'
 import { endHolds } from './holds.ts'
 import { tenantOf } from './host-payouts.ts'
 import { useOwnPool } from './host-pools.ts'
@@ -78,6 +79,7 @@ async function heal(at: Run): Promise<void> {
       await office.engine.accounts.configure(tx, tenant.accountId, unlimited)
     })
   }
+  await resumeBatches(at)
 }
 
 /** Waits until the backlog stands still and nothing in it is due. Returns what is left of the patience with what is. */

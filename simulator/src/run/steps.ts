@@ -59,6 +59,10 @@ export async function runStep(at: Run, step: Step): Promise<string> {
     case 'return':
     case 'quote':
     case 'resubmit_twice':
+    case 'misreport_return':
+    case 'fill_batch':
+    case 'command_batch':
+    case 'correct':
     case 'serve':
       return playStep(at, step)
     default:

@@ -13,7 +13,7 @@ declare
   v_account_id text := p_filter ->> 'account_id';
   v_batch_id text := p_filter ->> 'batch_id';
   v_stage text := p_filter ->> 'stage';
-  v_from text := coalesce(p_filter ->> 'from_id', '');
+  v_from text := '';
   -- Ids are digits and upper-case letters, which are before it.
   v_place text := coalesce(p_filter ->> 'cursor', '~');
   v_pair record;
@@ -26,8 +26,7 @@ begin
   select p.name, p.value, c.size into v_pair from jsonb_each_text(v_metadata) as p (name, value)
   cross join lateral (
     select count(*)::integer as size from (
-      select from {{schema}}.transfer_metadata m where m.name = p.name and m.value = p.value limit c_small) s) c
-  order by c.size, p.name limit 1;
+      select from {{schema}}.transfer_metadata m where m.name = p.name and m.value = p.value limit c_small) s) c order by c.size, p.name limit 1;
   if v_pair.size < c_small then
     v_by := 'pair';
   elsif v_account_id is not null and (
@@ -38,9 +37,10 @@ begin
     v_by := case when v_batch_id is null then 'pair' else 'batch' end;
   elsif v_stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') then
     v_by := 'open';
-  else
+  end if;
+  if v_by = 'id' or v_pair.size = c_small and v_by = 'pair' then
     -- By their ids, whose time is that of the enqueue, unless a host has made one long before.
-    v_place := least(v_place collate "C", p_filter ->> 'to_id');
+    select least(v_place collate "C", p_filter ->> 'to_id'), coalesce(p_filter ->> 'from_id', '') into v_place, v_from;
   end if;
 
   while v_place is not null and cardinality(v_found) <= p_limit and v_read < c_most loop

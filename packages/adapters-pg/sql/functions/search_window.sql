@@ -1,5 +1,5 @@
--- The next transfers of a search before a place, the newest first: of a pair of metadata, of an account, of a batch, of what is not submitted yet, or of all from an
--- id on. find_transfers() holds its plans to indexes.
+-- The next transfers of a search before a place, the newest first: of a pair of metadata or of all, from an id on, or of an account, of a batch, or of what is
+-- not submitted yet. find_transfers() holds its plans to indexes.
 create or replace function {{schema}}.search_window(
   p_by text, p_name text, p_value text, p_account_id text, p_batch_id text, p_place text, p_from text, p_limit integer
 ) returns text[] language plpgsql stable as $$
@@ -7,7 +7,7 @@ begin
   return case p_by
     when 'pair' then array(
       select m.transfer_id from {{schema}}.transfer_metadata m
-      where m.name = p_name and m.value = p_value and m.transfer_id < p_place order by m.transfer_id desc limit p_limit)
+      where m.name = p_name and m.value = p_value and m.transfer_id < p_place and m.transfer_id >= p_from order by m.transfer_id desc limit p_limit)
     when 'account' then array(
       -- Not in the order of ids, for which all transfers of all accounts would be read.
       select s.id from (select t.id from {{schema}}.transfer t where t.account_id = p_account_id offset 0) s

@@ -40,7 +40,7 @@ with waiting as (
       when not w.has_job then 'Start a worker; its sweep repairs this. Or release it.'
       when w.stage = 'awaiting_funds' then 'Fund the source and call accounts.fundsArrived, or release it, or cancel it.'
       when w.reason = 'account_paused' then 'Resume the account, or end its stop ("outlay start-sending --account").'
-      when w.reason = 'batch_paused' then 'Resume the batch (batches.resume).'
+      when w.reason = 'batch_paused' then 'Resume the batch ("outlay batches resume ' || w.batch_id || '").'
       when w.reason = 'gateway_held'
         then 'End the stop of the gateway ("outlay start-sending --gateway").'
       when w.reason = 'account_limited' then 'Nothing; or raise the limits of the account (accounts.configure).'

@@ -78,4 +78,61 @@ describe('a batch, while others have transactions open', async () => {
     expect(await wake()).toBe(0)
     expect(await rows('select from outlay.resumed_batch')).toEqual([])
   })
+
+  const longAgo = () => pool.query(`update outlay.resumed_batch set seen_at = seen_at - interval '1 minute'`)
+  const waiting = () => rows(`select id from outlay.transfer where reason = 'batch_paused' order by id`)
+  /** A batch that was paused and resumed, with so many transfers that its pause has deferred. */
+  const resumeWith = async (engine: ReturnType<typeof open>, count: number) => {
+    const { id } = await commit((tx) => engine.batches.create(tx))
+    for (let at = 0; at < count; at += 1) await enqueue(engine, { batchId: id })
+    await commit((tx) => engine.batches.pause(tx, id))
+    await pool.query(`update outlay.transfer set reason = 'batch_paused'`)
+    await commit((tx) => engine.batches.resume(tx, id))
+    return (await waiting()).map((row) => row['id'])
+  }
+
+  it('is woken part by part, each behind the last one, and from the beginning again', async () => {
+    const ids = await resumeWith(open(), 23)
+    const position = () => rows('select woken_to from outlay.resumed_batch')
+    expect(await wake()).toBe(10)
+    expect(await position()).toEqual([{ woken_to: ids[9] }])
+    // A claim that began in the pause.
+    await pool.query(`update outlay.transfer set reason = 'batch_paused' where id = $1`, [ids[0]])
+    expect(await wake()).toBe(10)
+    expect(await wake()).toBe(3)
+    expect(await position()).toEqual([{ woken_to: null }])
+    await longAgo()
+    expect(await wake()).toBe(1)
+    expect(await waiting()).toEqual([])
+    expect(await wake()).toBe(0)
+    expect(await position()).toEqual([])
+  })
+
+  it('stays noted until nothing of it waits, when a pass ends with a full part and when a host has locked one for long', async () => {
+    const [first] = await resumeWith(open(), 11)
+    const host = await begin()
+    await host.query('select from outlay.transfer where id = $1 for update', [first])
+    expect(await wake()).toBe(10)
+    await longAgo()
+    expect(await wake()).toBe(0)
+    expect(await wake()).toBe(0)
+    expect(await rows('select from outlay.resumed_batch')).toHaveLength(1)
+    await host.query('commit')
+    expect(await wake()).toBe(1)
+    expect(await wake()).toBe(0)
+    expect(await rows('select from outlay.resumed_batch')).toEqual([])
+  })
+
+  it('is woken from its beginning when it is resumed again while a worker is in the middle', async () => {
+    const engine = open()
+    const [first] = await resumeWith(engine, 12)
+    expect(await wake()).toBe(10)
+    const batchId = (await engine.transfers.get(first))?.batchId ?? ''
+    // A pause forgets that it was resumed; a resume of before may still be under way.
+    await pool.query('insert into outlay.paused_batch values ($1)', [batchId])
+    await pool.query(`update outlay.transfer set reason = 'batch_paused' where id = $1`, [first])
+    expect(await commit((tx) => engine.batches.resume(tx, batchId))).toBe(true)
+    expect(await rows('select woken_to from outlay.resumed_batch')).toEqual([{ woken_to: null }])
+    expect(await wake()).toBe(3)
+  })
 })

@@ -280,13 +280,42 @@ describe('a batch', async () => {
     for (const one of transfers) await reach(engine, one.id, { reason: 'batch_paused' })
     expect(gateway.transfers.size).toBe(1)
     expect((await engine.batches.get(id))?.paused).toBe(true)
-    expect(await rows(`select distinct waits_for from outlay.stuck_transfers`)).toEqual([
-      { waits_for: 'its batch, which is paused' },
+    expect(await rows(`select distinct waits_for, remedy from outlay.stuck_transfers`)).toEqual([
+      { waits_for: 'its batch, which is paused', remedy: `Resume the batch ("outlay batches resume ${id}").` },
     ])
     expect(await commit((tx) => engine.batches.resume(tx, id))).toBe(true)
     expect(await commit((tx) => engine.batches.resume(tx, id))).toBe(false)
     for (const one of transfers) await reach(engine, one.id, { status: 'complete' })
     expect(gateway.transfers.size).toBe(6)
+  })
+
+  it('counts and completes as before when money comes back, before its completion and after it', async () => {
+    const engine = open({ gateway: memoryGateway() })
+    const { id } = await create(engine)
+    const transfers = await fill(engine, id, 2)
+    const waiting = await enqueue(engine, { batchId: id, notBefore: new Date(Date.now() + 3_600_000) })
+    await engine.start({ pollIntervalMs: 10 })
+    for (const one of transfers) await reach(engine, one.id, { status: 'complete' })
+    await engine.stop()
+    const comeBack = async (transferId: string | undefined) => {
+      const remoteId = (await engine.transfers.get(transferId ?? ''))?.remoteId ?? expect.unreachable()
+      const amount = { value: '12.50', currency: 'USD' }
+      const returns = [{ code: 'R01', amount, occurredAt: '2026-01-09T09:00:00.000Z' }]
+      const seen = { remoteId, status: 'complete' as const, failure: null, returns }
+      await commit((tx) => engine.transfers.observe(tx, 'acme', [seen]))
+    }
+    await comeBack(transfers[0]?.id)
+    await close(engine, id)
+    expect(await fold()).toBe(0)
+    await commit((tx) => engine.transfers.cancel(tx, waiting.id))
+    expect(await fold()).toBe(1)
+    const completed = await engine.batches.get(id)
+    await comeBack(transfers[1]?.id)
+    expect(await fold()).toBe(0)
+    expect(await engine.batches.get(id)).toEqual(completed)
+    expect(completed?.counts).toMatchObject({ complete: 2, canceled: 1, unended: 0 })
+    expect(await completions()).toHaveLength(1)
+    expect(await rows(`select from outlay.event where type = 'transfer.returned'`)).toHaveLength(2)
   })
 
   it('keeps the history of its transfers until it is completed', async () => {

@@ -26,7 +26,7 @@ const texts = {
       delete from {{schema}}.paused_batch p where p.batch_id = $1 returning p.batch_id
     )
     insert into {{schema}}.resumed_batch (batch_id) select e.batch_id from ended e
-    on conflict (batch_id) do update set resumed_at = clock_timestamp(), seen_at = null returning batch_id`,
+    on conflict (batch_id) do update set resumed_at = clock_timestamp(), seen_at = null, woken_to = null returning batch_id`,
   hold_batch: 'select {{schema}}.batch_refusal($1, $2, true) as refusal',
   // The default of a session may be another one, in which a worker would not see who has just entered a batch.
   read_committed: 'set transaction isolation level read committed',

@@ -27,12 +27,13 @@ export interface TransferFilter {
   readonly amount?: string | undefined
   /** In any case of its letters. */
   readonly currency?: string | undefined
-  /** Enqueued then or later, ISO 8601. */
+  /** Enqueued then or later, and before `until`; ISO 8601. */
   readonly since?: string | undefined
-  /** Enqueued before then, ISO 8601. */
   readonly until?: string | undefined
   /** Transfers that have all of these pairs. */
   readonly metadata?: Metadata | undefined
+  /** Transfers of this batch. */
+  readonly batchId?: string | undefined
   /** Only transfers older than the one with this id: the last one of the page before. */
   readonly before?: string | undefined
   /** At most so many. Default 50. */
@@ -85,10 +86,11 @@ export interface TransferSummary {
   readonly updatedAt: string
   /** What the host has noted beside it; null where it has nothing. */
   readonly metadata: Metadata | null
-  /** The ended transfer that it was resubmitted for. */
+  /** The ended transfer that it was resubmitted for, and the one that it was resubmitted as. */
   readonly resubmissionOf: string | null
-  /** The transfer that it was resubmitted as. */
   readonly resubmittedAs: string | null
+  /** The batch that it belongs to. */
+  readonly batchId: string | null
 }
 
 /** One attempt, as the log has it. */
@@ -169,7 +171,7 @@ const summaryColumns = `v.id, v.account_id, v.idempotency_key, v.stage, v.status
   ${iso('v.not_before')} as not_before, ${iso('v.expires_at')} as expires_at, ${iso('v.created_at')} as created_at,
   ${iso('v.updated_at')} as updated_at,
   case when v.attempts > 0 then coalesce(v.submission_key, v.idempotency_key) end as sent_key, nullif(v.client, '') as client,
-  v.metadata, v.resubmission_of, v.resubmitted_as`
+  v.metadata, v.resubmission_of, v.resubmitted_as, v.batch_id`
 
 const texts = {
   evidence_summary: `select ${summaryColumns} from {{schema}}.transfers v where v.id = $1`,
@@ -294,6 +296,7 @@ function conditionsOf(filter: TransferFilter): { readonly where: string; readonl
     ['lower(v.currency) = lower($)', filter.currency],
     ['v.created_at >= $::timestamptz', filter.since],
     ['v.created_at < $::timestamptz', filter.until],
+    ['v.batch_id = $', filter.batchId],
     ['v.id < $', filter.before],
     ...Object.entries(filter.metadata ?? {}).map((pair) => [pairText, JSON.stringify(Object.fromEntries([pair]))]),
   ].filter(([, value]) => value !== undefined)
@@ -349,6 +352,7 @@ const readSummary: (row: Row) => TransferSummary = rowDecoder('transfer summary'
   metadata: Column.nullable(Column.json<Metadata>()),
   resubmissionOf: Column.nullable(Column.text),
   resubmittedAs: Column.nullable(Column.text),
+  batchId: Column.nullable(Column.text),
 })
 
 const readAttempt: (row: Row) => AttemptRecord = rowDecoder('attempt', {

@@ -53,7 +53,8 @@ export async function cancelBatch(session: Session, batchId: string): Promise<vo
   await writeAfter(session, batchId, { canceled, unended })
 }
 
-async function findBatch({ engine }: Session, batchId: string): Promise<Batch> {
+/** The batch of an id; refuses one that there is not. */
+export async function findBatch({ engine }: Session, batchId: string): Promise<Batch> {
   const batch = await engine.batches.get(batchId)
   if (batch !== undefined) return batch
   const next = 'Write the id that batches.create returned; the view "batches" has all of them.'

@@ -55,6 +55,20 @@ describe('outlay transfers list', async () => {
     expect(totals.reduce((sum, { count }) => sum + count, 0)).toBe(ids.length)
   })
 
+  it('lists the transfers of a batch, and refuses a batch that there is not', async () => {
+    await enqueueSome()
+    const { id: batchId } = await host.commit((tx) => host.engine.batches.create(tx))
+    const { id } = await host.enqueue({ batchId })
+    expect(JSON.parse((await run('--batch', batchId, '--json')).stdout)).toMatchObject([{ id }])
+    expect((await run('--batch', batchId, '--totals')).stdout).toContain('1 transfer.')
+    expect((await run('--batch', batchId, '--csv')).stdout).toContain(batchId)
+    const { stdout } = await outlay(['transfers', 'show', id], { DATABASE_URL: host.database.url })
+    expect(stdout).toMatch(new RegExp(`batch +${batchId}`))
+    const { code, stderr } = await run('--batch', '01J0000000000000000000000Z')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('There is no batch')])
+    expect((await run('--batch', batchId, '--stuck')).stderr).toContain('--stuck goes with')
+  })
+
   it('sums up all that match by currency and status, whatever the limit', async () => {
     await enqueueSome()
     const { stdout } = await run('--totals', '--limit', '1')

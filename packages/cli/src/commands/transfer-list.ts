@@ -6,6 +6,7 @@ import { showGateway } from '../output/gateway-column.ts'
 import { type Column, formatTable, plural, printable } from '../output/table.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
+import { findBatch } from './batches.ts'
 import { requireAccount } from './known-account.ts'
 
 /** Which transfers are listed, and how. */
@@ -23,7 +24,7 @@ export async function listTransfers(session: Session, request: ListRequest): Pro
   if (totals === true) return listTotals(session, filter, csv)
   if (filter.before !== undefined) Id.parse(filter.before, 'before')
   const transfers = await session.inspection.transfers(filter)
-  if (transfers.length === 0 && filter.accountId !== undefined) await requireAccount(session, filter.accountId)
+  if (transfers.length === 0) await requireKnown(session, filter)
   const isCut = transfers.length >= (filter.limit ?? 50)
   if (csv === true && isCut) session.progress(`More with --before ${transfers.at(-1)?.id}, or a greater --limit.`)
   session.write(transfers, () => {
@@ -36,11 +37,17 @@ export async function listTransfers(session: Session, request: ListRequest): Pro
   })
 }
 
+/** Refuses an account or a batch that nobody knows: nothing is found for a wrong id, either. */
+async function requireKnown(session: Session, { accountId, batchId }: TransferFilter): Promise<void> {
+  if (accountId !== undefined) await requireAccount(session, accountId)
+  if (batchId !== undefined) await findBatch(session, batchId)
+}
+
 async function listTotals(session: Session, filter: TransferFilter, csv: boolean | undefined): Promise<void> {
   const { before, limit: _limit, ...rest } = filter
   if (before !== undefined) throw new Misuse('--totals are of all that match.', 'Leave out --before.')
   const totals = await session.inspection.totals(rest)
-  if (totals.length === 0 && rest.accountId !== undefined) await requireAccount(session, rest.accountId)
+  if (totals.length === 0) await requireKnown(session, rest)
   const shown: readonly Column<(typeof totals)[number]>[] = [
     ['currency', (row) => row.currency],
     ['status', (row) => row.status],
@@ -117,4 +124,5 @@ const csvColumns: readonly Column<TransferSummary>[] = [
   ['updated_at', (row) => row.updatedAt],
   ['gateway', (row) => row.gateway],
   ['metadata', (row) => (row.metadata === null ? null : JSON.stringify(row.metadata))],
+  ['batch', (row) => row.batchId],
 ]

@@ -70,6 +70,23 @@ describe('outlay transfers resubmit', async () => {
     expect(await resubmitted('--to', other.addressId)).toEqual(other)
   })
 
+  it('warns where another transfer that may pay has the same request, and not where that has ended without a payment', async () => {
+    const id = await fail()
+    await host.engine.stop()
+    const { id: other } = await host.enqueue({ idempotencyKey: 'by-hand' })
+    const { id: over } = await host.enqueue({ idempotencyKey: 'over' })
+    await host.commit((tx) => host.engine.transfers.cancel(tx, over))
+    const { code, stdout } = await run(id)
+    expect(code).toBe(0)
+    expect(stdout).toContain('asks for the same within a day in 1 other transfer.')
+    expect(stdout).toContain(`${other}, key by-hand: queued/pending`)
+    expect(stdout).toContain(`"outlay transfers cancel ${(await again()).id}"`)
+    expect(stdout).not.toContain(over)
+    expect(JSON.parse((await run(id, '--json')).stdout).alike).toMatchObject([{ id: other, stage: 'queued' }])
+    await host.commit((tx) => host.engine.transfers.cancel(tx, other))
+    expect((await run(id)).stdout).not.toContain('Beware')
+  })
+
   it('names the resubmission that has failed too, and what to do', async () => {
     const id = await fail()
     expect((await run(id)).code).toBe(0)

@@ -88,6 +88,7 @@ function describe(
     ['archived', archivedAt],
     ['resubmits', summary.resubmissionOf],
     ['resubmitted as', summary.resubmittedAs],
+    ['batch', summary.batchId],
     ['metadata', formatMetadata(summary.metadata)],
   ])
 }
@@ -288,10 +289,43 @@ export async function resubmitTransfer(
       : `${newId} enqueued under the new key ${idempotencyKey}, with the ${isCorrected ? 'corrected ' : ''}request of ${id}.`,
   )
   const holds = await readHolds(session, again.accountId)
-  session.write({ id: newId, idempotencyKey, reused, stage, status, resubmits: id, holds }, () =>
-    reused ? '' : formatHolds(holds),
+  const alike = await unlessUnreadable(findAlike(session, Id.parse(id), newId))
+  session.write({ id: newId, idempotencyKey, reused, stage, status, resubmits: id, holds, alike }, () =>
+    [...(reused ? [] : [formatHolds(holds)]), formatAlike(alike, newId)].filter((part) => part !== '').join('\n'),
   )
   return reused && isUnpaid(again) ? 1 : 0
+}
+
+/** Another transfer that asks for the same payment. */
+type Alike = Pick<StoredTransfer, 'id' | 'idempotencyKey' | 'stage' | 'status'>
+
+/** Other transfers with the request of the ended one or the new one, enqueued within a day of it, that have paid or may pay. */
+async function findAlike(session: Session, endedId: string, newId: string): Promise<readonly Alike[]> {
+  const both = [endedId, newId]
+  const found = new Set<string>()
+  for (const one of both) for (const id of (await session.inspection.evidence(one))?.sameRequest ?? []) found.add(id)
+  const others = await readAll(
+    session,
+    [...found].filter((one) => !both.includes(one)),
+  )
+  return others
+    .filter((one) => !isUnpaid(one))
+    .map(({ id, idempotencyKey, stage, status }) => ({ id, idempotencyKey, stage, status }))
+}
+
+/** Warns of a payment that may be made twice: a resubmission by hand of an earlier release left no trace. */
+function formatAlike(alike: readonly Alike[] | undefined, newId: string): string {
+  if (alike === undefined)
+    return `Whether another transfer asks for the same could not be read: see "outlay prove ${newId}".`
+  const lines = alike.map(
+    ({ id, idempotencyKey, stage, status }) => `  ${id}, key ${idempotencyKey}: ${stage}/${status}`,
+  )
+  if (lines.length === 0) return ''
+  const next = `If it is the same payment, cancel one of them: "outlay transfers cancel ${newId}".`
+  return [
+    `Beware: the account asks for the same within a day in ${plural(lines.length, 'other transfer')}. ${next}`,
+    ...lines,
+  ].join('\n')
 }
 
 /** What a person corrects of a transfer: the amount in the same currency, and the id of another address of the same kind. */

@@ -16,6 +16,7 @@ interface ListOptions {
   readonly since?: string
   readonly until?: string
   readonly metadata?: Metadata
+  readonly batch?: string
   readonly stuck?: true
   readonly totals?: true
   readonly csv?: true
@@ -39,15 +40,16 @@ export function addTransferList(transfers: Command, perform: Perform): void {
     .option('--since <time>', 'only those enqueued since, for example 2h or 2026-12-01T00:00:00Z', parseMoment)
     .option('--until <time>', 'only those enqueued before, for example 1d or 2026-12-31T00:00:00-05:00', parseMoment)
     .option('--metadata <key=value...>', 'only with this pair of metadata, or these pairs', parsePair)
+    .option('--batch <id>', 'only of this batch')
     .option('--stuck', 'only those that wait for something other than their turn, and what to do')
     .option('--totals', 'instead of them, count and sum of all that match, by currency and status')
     .option('--csv', 'write them as CSV')
     .option('--before <transfer>', 'only those older than this one: the next page')
     .option('--limit <count>', 'at most this many', parseCount, 50)
     .action((options: ListOptions, command: Command) => {
-      const { account: accountId, key: idempotencyKey, ...filter } = options
+      const { account: accountId, key: idempotencyKey, batch: batchId, ...filter } = options
       return perform(command, (session, { listTransfers }) =>
-        listTransfers(session, { accountId, idempotencyKey, ...filter }),
+        listTransfers(session, { accountId, idempotencyKey, batchId, ...filter }),
       )
     })
 }

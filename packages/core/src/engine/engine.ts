@@ -57,8 +57,9 @@ export interface EnqueueRequest extends TransferOrder {
 /** Which transfers {@link Transfers.find} finds. An absent member does not narrow the search. */
 export interface FindTransfers extends Omit<TransferQuery, 'createdAfter' | 'createdBefore' | 'limit'> {
   /**
-   * Enqueued then or later: ISO 8601 with a zone, or a Date. Where nothing else has an index, a transfer whose id you made yourself more than
-   * an hour before its enqueue may be missed, and so may an adopted one, whose id is of its adoption; so it is with `createdBefore`.
+   * Enqueued then or later: ISO 8601 with a zone, or a Date. Where nothing else has an index, or only a frequent pair of metadata, a transfer whose
+   * id you made yourself more than an hour before its enqueue may be missed, and so may an adopted one, whose id is of its adoption; so it is with
+   * `createdBefore`.
    */
   readonly createdAfter?: string | Date | undefined
   /** Enqueued before then. */
