@@ -10,7 +10,7 @@ import type { Manifest } from './packages.ts'
 const target = 'dist/cjs'
 
 /** Libraries that are ES modules only. What they depend on is bundled with them. */
-const bundled = ['pg-boss', '@noble/hashes', '@scure/base']
+const bundled = ['pg-boss', '@noble/hashes', '@scure/base', 'commander']
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
 const external = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(
@@ -25,7 +25,22 @@ const entries = Object.values(manifest.exports).flatMap((one) =>
 const input = Object.fromEntries(entries.map((path) => [path.replace(/^\.\/dist\/|\.js$/g, ''), path]))
 
 rmSync(target, { recursive: true, force: true })
-const bundle = await rolldown({ input, external: isExternal, platform: 'node', logLevel: 'warn' })
+/** Jest has no `import()` in CommonJS. That of a file that a host names stays, since it may be an ES module. */
+const requireLibraries = {
+  name: 'require-libraries',
+  renderChunk: (code: string) =>
+    code.replaceAll(/\bimport\("([^"]+)"\)/g, (call, id: string) =>
+      isExternal(id) ? `Promise.resolve().then(() => require("${id}"))` : call,
+    ),
+}
+
+const bundle = await rolldown({
+  input,
+  external: isExternal,
+  platform: 'node',
+  logLevel: 'warn',
+  plugins: [requireLibraries],
+})
 const { output } = await bundle.write({
   dir: target,
   format: 'cjs',

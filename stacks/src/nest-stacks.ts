@@ -1,13 +1,5 @@
-import type { ProjectOptions } from './project.ts'
+import type { HostProject } from './project.ts'
 import type { Stack } from './stacks.ts'
-
-/** A release of NestJS: what a host of it installs, and the stacks of it. */
-export interface NestRelease {
-  readonly name: string
-  readonly dependencies: Readonly<Record<string, string>>
-  readonly options: ProjectOptions
-  readonly stacks: readonly Stack[]
-}
 
 /** What a host of either release has. */
 const shared = {
@@ -29,7 +21,7 @@ const compileAndPay = (name: string, kind: 'typed' | 'named', options = ''): Sta
 const withoutTypes = '--emitDecoratorMetadata false'
 
 /** Hosts of NestJS, each in a folder of its own. */
-export const nestReleases: readonly NestRelease[] = [
+export const nestReleases: readonly HostProject[] = [
   {
     name: 'NestJS 11',
     dependencies: {

@@ -36,6 +36,14 @@ export interface ProjectOptions {
   readonly packages?: readonly string[] | undefined
 }
 
+/** A folder of its own, what a host installs there, and the stacks that are tried in it. */
+export interface HostProject {
+  readonly name: string
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly options: ProjectOptions
+  readonly stacks: readonly Stack[]
+}
+
 /** Packs the packages as npm would get them, and installs them with `dependencies` in an empty folder. */
 export async function openProject(
   dependencies: Readonly<Record<string, string>>,

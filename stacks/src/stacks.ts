@@ -5,6 +5,8 @@ export interface Stack {
   readonly command: string
   /** True for one that stands for the others where there is little time. */
   readonly isEssential?: boolean
+  /** True for one whose output is a result. */
+  readonly reports?: boolean
 }
 
 /** What the project installs from npm beside the packed packages. */
@@ -37,14 +39,23 @@ export const moreDependencies: Readonly<Record<string, string>> = {
   'webpack-cli': '7.3.1',
   'typescript-5.9': 'npm:typescript@5.9.3',
   'typescript-6.0': 'npm:typescript@6.0.3',
+  bun: '1.4.5',
+  deno: '2.9.6',
 }
 
 /** Compiles a host. Other libraries' declarations may have errors of their own; those of the packed packages may not. */
-function compile(version: string, module: string, moduleResolution: string, more = '', file = 'host.ts'): Stack {
+export function compile(
+  version: string,
+  module: string,
+  moduleResolution: string,
+  more = '',
+  file = 'host.ts',
+  project = '',
+): Stack {
   const options = `--strict --target es2022 --lib es2023,esnext.disposable --types node --esModuleInterop --module ${module} --moduleResolution ${moduleResolution} ${more}`
   const tsc = `node node_modules/typescript-${version}/bin/tsc --noEmit ${options}`
   return {
-    name: `TypeScript ${version}, --module ${module} --moduleResolution ${moduleResolution}, ${file}`,
+    name: `TypeScript ${version}, --module ${module} --moduleResolution ${moduleResolution}, ${file}${project}`,
     command: `${tsc} --skipLibCheck ${file}; ! ${tsc} ${file} | grep @outlay`,
   }
 }
@@ -57,6 +68,21 @@ const runBundle = (file: string) =>
 const useLibrary = (name: string): Stack => ({ name, command: `node library.js ${name} "$INVOICE"` })
 
 const requireOfBundles = `import{createRequire}from"node:module";const require=createRequire(import.meta.url);`
+
+/**
+ * Bundles a function with pg alone and with us, and compares the times from the start of their processes to their commits. In parts,
+ * pg-boss and undici are files that such a function does not read; in one file, Node parses them.
+ */
+const measureStart = (name: string, options: string, limit: string): Stack => {
+  const bundle = (one: string) =>
+    `esbuild lambda/${one}.mjs --bundle --platform=node --format=esm --minify --log-level=error --banner:js='${requireOfBundles}' --out-extension:.js=.mjs ${options} --outdir=../bundles/${name}/${one}`
+  const isSmall = `size="$(cat ../bundles/${name}/outlay/* | gzip -c | wc -c)"; echo "$size bytes compressed"; test "$size" -lt 3000000`
+  return {
+    name: `Start of a function, bundled in ${name}`,
+    command: `${bundle('pg')}; ${bundle('outlay')}; ${isSmall}; node lambda/measure.mjs ${limit} ../bundles/${name}/pg/pg.mjs ../bundles/${name}/outlay/outlay.mjs`,
+    reports: true,
+  }
+}
 
 /** Every stack, in the order in which they run. */
 export const stacks: readonly Stack[] = [
@@ -103,4 +129,11 @@ export const stacks: readonly Stack[] = [
   compile('5.9', 'commonjs', 'node10', '', 'libraries.ts'),
   compile('5.9', 'nodenext', 'nodenext', '', 'libraries.ts'),
   compile('7.0', 'nodenext', 'nodenext', '', 'libraries.ts'),
+  { name: 'Bun, ES modules', command: 'bun main.mjs "$INVOICE"' },
+  { name: 'Bun, CommonJS', command: 'bun main.js "$INVOICE"' },
+  { name: "Bun's test runner", command: 'bun test ./payout.test.mjs' },
+  { name: 'Deno, ES modules', command: 'deno run --allow-all main.mjs "$INVOICE"' },
+  { name: 'Deno, CommonJS', command: 'deno run --allow-all main.js "$INVOICE"' },
+  measureStart('parts', '--splitting', '2'),
+  measureStart('one-file', '', 'unlimited'),
 ]

@@ -1,3 +1,5 @@
+import '@outlay/core/node-version'
+
 export * from './backend.ts'
 export * from './database/driver.ts'
 export type { Row, Statement } from './database/statement.ts'

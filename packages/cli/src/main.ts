@@ -1,6 +1,12 @@
 #!/usr/bin/env node
 import process from 'node:process'
-import { runOutlay } from './run.ts'
+
+// Loaded before anything else, so that a command says in one line that its Node is too old.
+await import('@outlay/core/node-version').catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`)
+  process.exit(1)
+})
+const { runOutlay } = await import('./run.ts')
 
 const abort = new AbortController()
 process.once('SIGINT', () => abort.abort())

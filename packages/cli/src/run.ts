@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { CommanderError } from 'commander'
 import { createProgram } from './program/program.ts'
 import type { CliContext } from './session/cli-context.ts'
@@ -13,7 +13,7 @@ import { explain, isMisuse } from './session/problem.ts'
  */
 export async function runOutlay(args: readonly string[], around: CliContext): Promise<number> {
   let code = 0
-  const program = createProgram(around, await readVersion(), (own) => {
+  const program = createProgram(around, readVersion(), (own) => {
     code = own
   })
   try {
@@ -29,9 +29,8 @@ export async function runOutlay(args: readonly string[], around: CliContext): Pr
   }
 }
 
-async function readVersion(): Promise<string> {
-  const manifest = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
+/** By the name of the package, since the builds stand in folders of different depth. */
+function readVersion(): string {
+  const manifest = createRequire(import.meta.url)('@outlay/cli/package.json') as { readonly version: string }
   return manifest.version
 }

@@ -1,4 +1,6 @@
 // For authors of backends and gateways: hosts need none of it.
+import './node-version.ts'
+
 export { checkFlag } from './engine/checked-text.ts'
 export { foreignTelemetry } from './engine/foreign-runtime.ts'
 export { instruments } from './engine/instruments.ts'

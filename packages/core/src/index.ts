@@ -1,3 +1,5 @@
+import './node-version.ts'
+
 export * from './account.ts'
 export * from './address.ts'
 export { type Bech32FamilyOptions, bech32Family } from './address-bech32.ts'

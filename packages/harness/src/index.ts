@@ -1,3 +1,5 @@
+import '@outlay/core/node-version'
+
 export type { AccountOptions, TestAccount, TestPayee } from './accounts.ts'
 export type { Duration } from './duration.ts'
 export type { EnqueuedMatch } from './enqueued.ts'

@@ -1,6 +1,6 @@
 import { type Clock, type Environment, OutlayError, type Random, type Telemetry } from '@outlay/core'
 import { checkNames, checkNumbers, foreignTelemetry, timerRange } from '@outlay/core/adapter'
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import {
   type ExchangeLimits,
   exchange,
@@ -10,6 +10,7 @@ import {
   stopped,
 } from './exchange.ts'
 import { type CallLimitsSource, createLimiter } from './limiter.ts'
+import { createPool, type Pool, poolOf } from './pool.ts'
 import { isOwnRefusal } from './proof.ts'
 import { buildRequest, type Call } from './request.ts'
 import { templateOf, traceExchange } from './telemetry.ts'
@@ -40,7 +41,10 @@ export interface ConnectionOptions {
   readonly maxConcurrent?: number | undefined
   /** Maximum length of an answer, in bytes. Default 8 MiB. */
   readonly maxBodyBytes?: number | undefined
-  /** An undici dispatcher to use instead of the built-in pool, for example a proxy. `close` does not close it. */
+  /**
+   * An undici dispatcher to use instead of the built-in pool, for example a proxy. `close` does not close it. In Bun, import its class from
+   * `undici/index.js`.
+   */
   readonly dispatcher?: Dispatcher | undefined
   /** Default: the system's clock. */
   readonly clock?: Clock | undefined
@@ -168,21 +172,20 @@ const checkOptions = (options: ConnectionOptions, others: readonly string[]): vo
   checkNumbers({ ...timeouts }, timeoutRanges, 'timeouts.')
 }
 
-const createPool = (options: ConnectionOptions): Dispatcher =>
-  new Agent({
-    connections: options.maxConcurrent ?? 64,
-    pipelining: 1,
-    // One request per connection isolates each request; a lost h2 session would fail many at once.
-    allowH2: false,
-    connect: { timeout: options.timeouts?.connectMs ?? 5_000 },
-    keepAliveTimeout: 10_000,
-  })
-
 const abortedBefore = {
   kind: 'failure',
   reason: 'aborted',
   sent: false,
   detail: 'aborted before it was sent',
+} as const
+
+/** The module that sends is missing, as from a bundle without its parts. */
+const unloaded = {
+  kind: 'failure',
+  reason: 'connection',
+  sent: false,
+  detail: 'undici could not be loaded',
+  obstacle: 'misconfigured',
 } as const
 
 /** A host's function failed. Its message is not reported, because it may contain anything. */
@@ -253,14 +256,17 @@ const awaitToken = (
 type Send = ReturnType<typeof createSend>
 
 const createSend =
-  (dispatcher: Dispatcher, telemetry: Telemetry | undefined, limits: ExchangeLimits) =>
+  (pool: Pool, telemetry: Telemetry | undefined, limits: ExchangeLimits) =>
   (
     request: HttpRequest,
     template: () => string,
     signal?: AbortSignal,
     mayBegin?: () => boolean,
   ): Promise<HttpAnswer | HttpFailure> => {
-    const make = (sent: HttpRequest) => exchange(dispatcher, sent, limits, signal, mayBegin)
+    const make = async (sent: HttpRequest) => {
+      const dispatcher = await pool.open().catch(() => undefined)
+      return dispatcher === undefined ? unloaded : exchange(dispatcher, sent, limits, signal, mayBegin)
+    }
     return telemetry === undefined ? make(request) : traceExchange(telemetry, request, template(), make)
   }
 
@@ -306,17 +312,19 @@ export function createConnection(options: ConnectionOptions, others: readonly st
   const addresses = readAddresses(options, allowInsecure)
   const clock = options.clock ?? { now: () => new Date() }
   const userAgent = options.userAgent ?? 'outlay-http-client/0.2.0'
-  const dispatcher = options.dispatcher ?? createPool(options)
+  const pool =
+    options.dispatcher === undefined
+      ? createPool({ maxConcurrent: options.maxConcurrent, connectMs: options.timeouts?.connectMs })
+      : poolOf(options.dispatcher)
   const limits = readLimits(options)
   const telemetry = options.telemetry && foreignTelemetry(options.telemetry)
-  const send = createSend(dispatcher, telemetry, limits.ofCalls)
-  const sendForToken = createSend(dispatcher, telemetry, limits.ofTokens)
+  const send = createSend(pool, telemetry, limits.ofCalls)
+  const sendForToken = createSend(pool, telemetry, limits.ofTokens)
   const tokens = openTokens({ ...options, clock, userAgent }, addresses, sendForToken)
   const limiter = createLimiter(options.limits ?? (() => undefined), (accountId) =>
     typeof options.credentials === 'function' ? accountId : '',
   )
   const clientName = nameClients(options.serviceName)
-  let closed: Promise<void> | undefined
 
   const perform = async (
     call: Call,
@@ -364,9 +372,6 @@ export function createConnection(options: ConnectionOptions, others: readonly st
       const isWanted = (clientId: string) => wanted === undefined || clientName(baseUrl, clientId) === wanted
       return clientName(baseUrl, await tokens.clientIdOf(accountId, isWanted))
     },
-    close() {
-      closed ??= options.dispatcher === undefined ? dispatcher.close() : Promise.resolve()
-      return closed
-    },
+    close: () => pool.close(),
   }
 }

@@ -1,3 +1,5 @@
+import '@outlay/core/node-version'
+
 export { type Client, type ClientOptions, createClient } from './client.ts'
 export type { AddressSource, ConnectionOptions, Timeouts } from './connection.ts'
 export type { Dialect } from './dialect.ts'

@@ -1,3 +1,5 @@
+import '@outlay/core/node-version'
+
 export { getOutlayToken, InjectOutlay, OutlayEngine } from './injection.ts'
 export type {
   OutlayModuleAsyncOptions,

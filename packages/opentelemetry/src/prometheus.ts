@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import {
   AggregationTemporality,

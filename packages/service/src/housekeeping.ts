@@ -1,4 +1,4 @@
-import { type ConstructorOptions, PgBoss } from 'pg-boss'
+import type { ConstructorOptions, PgBoss } from 'pg-boss'
 import { pruneExchanges } from './bank-links/exchanges.ts'
 import { pruneTokens } from './clients/tokens.ts'
 import type { ServiceContext } from './context.ts'
@@ -49,7 +49,7 @@ export async function keepHouse(context: ServiceContext, retention: Retention = 
 
 /** Migrates the housekeeping queue, in the schema `<schema>_jobs`, to this release. */
 export async function migrateHousekeeping(context: ServiceContext): Promise<void> {
-  const boss = createBoss(context, { migrate: true, supervise: false, schedule: false })
+  const boss = await createBoss(context, { migrate: true, supervise: false, schedule: false })
   await boss.start()
   await boss.stop({ graceful: false })
 }
@@ -62,7 +62,7 @@ export async function startHousekeeping(
   context: ServiceContext,
   retention: Retention = {},
 ): Promise<{ stop(): Promise<void> }> {
-  const boss = createBoss(context, { migrate: false })
+  const boss = await createBoss(context, { migrate: false })
   await boss.start()
   await boss.createQueue(queue, {
     policy: 'singleton',
@@ -75,7 +75,9 @@ export async function startHousekeeping(
   return { stop: () => boss.stop({ graceful: true, timeout: 5_000 }) }
 }
 
-function createBoss(context: ServiceContext, options: ConstructorOptions): PgBoss {
+/** pg-boss is loaded here, since an unsupported Node could not read it, and would say so instead of what it lacks. */
+async function createBoss(context: ServiceContext, options: ConstructorOptions): Promise<PgBoss> {
+  const { PgBoss } = await import('pg-boss')
   const { logger, pool } = context
   const boss = new PgBoss({
     ...options,

@@ -1,3 +1,5 @@
+import '@outlay/core/node-version'
+
 export { setAccountStatus } from './accounts/accounts.ts'
 export { moveToCustody, type UnkeptBalance } from './accounts/custody-moves.ts'
 export type { NewAccount } from './accounts/input.ts'

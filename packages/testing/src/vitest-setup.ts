@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import { randomBytes } from 'node:crypto'
 import type { TestProject } from 'vitest/node'
 import { dropRolesByPrefix } from './ordinary-role.ts'

@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import { randomBytes } from 'node:crypto'
 import { afterAll, inject } from 'vitest'
 import { createDatabase, dropDatabase } from './database.ts'

@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import type { Pool, PoolClient } from '@neondatabase/serverless'
 import type { NeonDatabase, NeonSession, NeonTransaction } from 'drizzle-orm/neon-serverless'
 import type { ExtractTablesWithRelations } from 'drizzle-orm/relations'

@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import type { PostgresJsDatabase, PostgresJsSession, PostgresJsTransaction } from 'drizzle-orm/postgres-js'
 import type { ExtractTablesWithRelations } from 'drizzle-orm/relations'
 import type { Pool } from 'pg'

@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import { type SQL, sql } from 'drizzle-orm'
 import type { NodePgDatabase, NodePgTransaction } from 'drizzle-orm/node-postgres'
 import type { ExtractTablesWithRelations } from 'drizzle-orm/relations'

@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../database/driver.ts'

@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
 import type { Pool } from 'pg'
 import type { Driver } from '../database/driver.ts'

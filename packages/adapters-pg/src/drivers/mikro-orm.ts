@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import type { Knex } from 'knex'
 import type { ControlledTransaction } from 'kysely'
 import { type Pool, types } from 'pg'

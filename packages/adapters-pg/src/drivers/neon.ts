@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import type { Pool as NeonPool, PoolClient as NeonPoolClient } from '@neondatabase/serverless'
 import { type Client, type Pool, type PoolClient, types } from 'pg'
 import type { Driver } from '../database/driver.ts'

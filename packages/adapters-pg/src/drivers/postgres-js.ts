@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import type { Pool } from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
 import type { Driver } from '../database/driver.ts'

@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import type { Pool } from 'pg'
 import type { Driver, TransactionOptions } from '../database/driver.ts'
 import { noTransaction } from '../database/open-transaction.ts'

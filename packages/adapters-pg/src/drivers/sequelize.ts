@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import { type Pool, types } from 'pg'
 import type { Sequelize, Transaction } from 'sequelize'
 import type { Driver } from '../database/driver.ts'

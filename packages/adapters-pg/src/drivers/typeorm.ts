@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import { OutlayError } from '@outlay/core'
 import type { Pool } from 'pg'
 import type { DataSource, EntityManager } from 'typeorm'

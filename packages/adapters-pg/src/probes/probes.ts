@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import type { Engine } from '@outlay/core'
 import { checkNames, checkNumbers, timerRange } from '@outlay/core/adapter'
 import { createLiveness } from './liveness.ts'

@@ -1,8 +1,8 @@
 import { OutlayError } from '@outlay/core'
-import { getConstructionPlans } from 'pg-boss'
 import type { Driver, SqlSession } from '../database/driver.ts'
 import type { Row } from '../database/statement.ts'
 import { hasTable, type RunText } from '../database/tables.ts'
+import { queuePlans } from '../generated/queue-sql.ts'
 import { queueOptions, queueTokens, submitQueue } from './queue.ts'
 
 /** Version of pg-boss's own schema that this release was tested with. */
@@ -30,7 +30,10 @@ const jobColumns = [
 
 /** SQL text that creates pg-boss's schema, for a database that has none. */
 export function queueInstallSql(queueSchema: string): string {
-  return getConstructionPlans(queueSchema)
+  // pg-boss refuses longer ones, when workers start.
+  if (queueSchema.length > 50)
+    throw new Error(`queueSchema has at most 50 characters; "${queueSchema}" has ${queueSchema.length}.`)
+  return queuePlans.replaceAll('{{queue_schema}}', queueSchema)
 }
 
 /** SQL text that creates our queue in pg-boss's schema; safe to run again. */

@@ -1,5 +1,4 @@
 import type { Logger } from '@outlay/core'
-import { PgBoss } from 'pg-boss'
 import type { Driver } from '../database/driver.ts'
 import { isLockTimeout } from '../database/lock-timeout.ts'
 import { queueTokens, submitQueue } from './queue.ts'
@@ -9,12 +8,16 @@ export interface QueueSupervision {
   stop(): Promise<void>
 }
 
-/** Starts pg-boss on the driver's connections: it supervises heartbeats and never migrates. */
+/**
+ * Starts pg-boss on the driver's connections: it supervises heartbeats and never migrates. Only here is it loaded, so that processes
+ * without workers start sooner.
+ */
 export async function startQueueSupervision<Tx>(
   driver: Driver<Tx>,
   queueSchema: string,
   logger: Logger,
 ): Promise<QueueSupervision> {
+  const { PgBoss } = await import('pg-boss')
   const boss = new PgBoss({
     db: { executeSql: (text, values) => driver.run(lockTimeout(text), values) },
     schema: queueSchema,

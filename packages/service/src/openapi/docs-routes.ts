@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { OutlayError } from '@outlay/core'
 import { routesOf } from '../app.ts'
 import type { RouteModule, ServiceApp, ServiceRequest } from '../http/request.ts'
@@ -83,7 +84,7 @@ async function answerAsset(c: ServiceRequest, name: string): Promise<Response> {
 /** @throws OutlayError `not_found` where the page's package is not installed. */
 async function readAsset(name: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return new Uint8Array(await readFile(new URL(import.meta.resolve(`swagger-ui-dist/${name}`))))
+    return new Uint8Array(await readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))
   } catch (cause) {
     throw new OutlayError('not_found', 'Install swagger-ui-dist to read the document here.', { cause })
   }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Catalog } from '@outlay/core'
 import type { Dialect } from '../schema/dialect.ts'
-import { type SeedClient, startSandbox } from './sandbox.ts'
+import type { SeedClient } from './sandbox.ts'
 
 /*
  * Runs a sandbox as a separate process.
@@ -15,6 +15,14 @@ import { type SeedClient, startSandbox } from './sandbox.ts'
  * listens: `{"ready": true, "url", "pid", "clients"}`. Errors are lines of JSON on standard error. SIGTERM and SIGINT stop it
  * gracefully; SIGKILL loses nothing.
  */
+
+// Loaded before anything else, so that the command says in one line that its Node is too old.
+await import('@outlay/core/node-version').catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`)
+  process.exit(1)
+})
+const { startSandbox } = await import('./sandbox.ts')
+
 const { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: key, PORT: port, HOST: host, SEED: seed } = process.env
 const { DIALECT: dialect, BANK_LINK_ALIASES: aliases, CATALOG: catalogModule } = process.env
 if (databaseUrl === undefined) throw new Error('Set DATABASE_URL to the database of the sandbox.')

@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import { createHash } from 'node:crypto'
 import { type ServerType, serve } from '@hono/node-server'
 import { type Catalog, Id, type Logger, type Telemetry, type WorkOptions } from '@outlay/core'

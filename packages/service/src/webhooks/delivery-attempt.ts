@@ -1,5 +1,5 @@
 import type { Clock } from '@outlay/core'
-import { type Agent, request } from 'undici'
+import { type Agent, request } from 'undici/index.js'
 import type { ServiceContext } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
 import { traceDelivery } from '../telemetry.ts'

@@ -1,7 +1,7 @@
 import { type LookupAddress, type LookupAllOptions, Resolver } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { OutlayError } from '@outlay/core'
-import { Agent, buildConnector } from 'undici'
+import { Agent, buildConnector } from 'undici/index.js'
 import type { ServiceContext } from '../context.ts'
 
 const blocked = new BlockList()

@@ -1,3 +1,5 @@
+import '@outlay/core/node-version'
+
 export * from './driver.ts'
 export { describeGateway } from './gateway.ts'
 export type { GatewaySubject, Through } from './gateway-bench.ts'

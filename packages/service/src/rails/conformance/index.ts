@@ -1,3 +1,4 @@
+import '@outlay/core/node-version'
 import { afterAll, describe } from 'vitest'
 import { describeCanceledWires, describeCancellations } from './cancellation-cases.ts'
 import { describeFacts } from './fact-cases.ts'
