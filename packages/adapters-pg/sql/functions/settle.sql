@@ -25,7 +25,8 @@ begin
   end if;
 
   p_settlements := {{schema}}.disown_settlements(p_settlements);
-  if exists (select 1 from {{schema}}.reroute) then
+  -- Also where a restore has lost that one of several gateways took it over.
+  if exists (select 1 from {{schema}}.reroute) or exists (select 1 from {{schema}}.attended_gateway g where g.name <> 'default') then
     p_settlements := {{schema}}.recall_rerouted(p_settlements);
   end if;
   p_settlements := {{schema}}.block_duplicate_remote_ids(p_settlements);

@@ -310,6 +310,18 @@ describe('the database', () => {
     },
   )
 
+  it('gives a transfer to the gateway that took it over before a restore, and blocks it where the first one was asked again', async () => {
+    await rows(`insert into outlay.attended_gateway (name) values ('second')`)
+    const late = { ...slow.accepted('r-1'), sent_to: 'second', worker: 'before the restore' }
+    const { id: unsent } = await enqueue(two().make())
+    await slow.settle(unsent, 2, late)
+    expect(await stateOf(unsent)).toMatchObject({ gateway: 'second', stage: 'submitted', remote_id: 'r-1' })
+    const asked = await claimed()
+    await slow.settle(asked, 2, { ...late, remote_id: 'r-2' })
+    expect(await stateOf(asked)).toMatchObject({ gateway: 'default', stage: 'blocked', reason: 'rerouted_in_doubt' })
+    expect(await effectOf(asked)).toBe('conflicting')
+  })
+
   it('blocks a transfer where a claim at the first gateway, which a fail-over has lost, ends unknown', async () => {
     const id = await rerouted()
     const since = new Date().toISOString()
