@@ -10,6 +10,7 @@ export const eventTypes = [
   'transfer.enqueued',
   'transfer.adopted',
   'transfer.submitted',
+  'transfer.rerouted',
   'transfer.awaiting_funds',
   'transfer.blocked',
   'transfer.missing',

@@ -252,6 +252,7 @@ export function waiting(
     attempt: claim.attempt,
     claimedBy: claim.claimedBy,
     claimedAt: claim.claimedAt,
+    gateway: claim.gateway,
     stage: 'queued',
     status: 'pending',
     failure: null,
