@@ -13,7 +13,7 @@ export function openService(
   options: Pick<ServiceOptions, 'telemetry' | 'logger'> = {},
 ): { readonly service: Service; readonly pool: pg.Pool } {
   const encryptionKey = readEncryptionKey(env)
-  const pool = new pg.Pool({ connectionString: demand(env, 'DATABASE_URL'), max: 20 })
+  const pool = new pg.Pool({ connectionString: demand(env, 'DATABASE_URL'), max: 20, connectionTimeoutMillis: 10_000 })
   pool.on('error', () => {})
   const service = createService({ pool, rails: 'simulated', encryptionKey, ...options })
   return { service, pool }
