@@ -25,6 +25,11 @@ test('a list leaves nothing out unsaid, neither what it cannot read nor what is 
   expect([page?.observations.length, page?.unreadable]).toEqual([250, 1])
 })
 
+test('an empty page keeps its cursor, since the list goes on there', async () => {
+  exchange.server.script(answer(200, { transfers: [], pagination: { next: 'there', prev: null } }))
+  expect(await list()).toEqual({ observations: [], next: 'there', unreadable: 0 })
+})
+
 test.each([
   ['the service', { code: 'not_found' }, 'not_found'],
   // After a restore, an account that a gateway does not find has nothing there.

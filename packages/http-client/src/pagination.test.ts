@@ -65,6 +65,18 @@ test('a walk with onUnreadable gives it the others, and ends like any other', as
   expect(seen).toEqual(['unreadable 1', 1, 'unreadable 0', 4])
 })
 
+test('a walk goes on behind an empty page that has a cursor', async () => {
+  const bodies: Readonly<Record<string, unknown>> = {
+    start: { rows: [], pagination: { next: 'second', prev: null } },
+    second: { rows: [], pagination: { next: 'third' } },
+    third: { rows: [3], pagination: { next: null } },
+  }
+  const items: number[] = []
+  for await (const item of iteratePages(async (after = 'start') => decodePage(bodies[after], 'rows', decode)))
+    items.push(item)
+  expect(items).toEqual([3])
+})
+
 test('lists that are not paged have the rows beside them', async () => {
   const webhook = { id: 'w', url: 'https://example.com/hook' }
   exchange.server.script(

@@ -17,7 +17,7 @@ export type Rows<T> = readonly T[] & {
   readonly unreadable: readonly WithRaw<UnreadableRow>[]
 }
 
-/** One page of a list. */
+/** One page of a list. It may be short or empty and have a following one, where a filter matches little: only a page without `next` is the last. */
 export interface Page<T> {
   readonly items: readonly T[]
   /** Rows that could not be read, in their order. Empty in most cases. They are not among the items. */

@@ -5,6 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { createCredentialChecks } from './clients/credential-checks.ts'
 import type { ServiceContext } from './context.ts'
 import { unlessConnectionLost } from './database/connection-lost.ts'
+import { isShareRefusal } from './database/pool-share.ts'
 import { createCallerCache } from './http/caller-cache.ts'
 import { clientAddressOf } from './http/client-address.ts'
 import type { Connection } from './http/connection.ts'
@@ -91,7 +92,7 @@ const probes = new Set(['/health', '/ready'])
 /** Answers with the problem of an error; an unexpected one is logged under the request's id. */
 function answerProblem(c: ServiceRequest, context: ServiceContext, error: unknown): Response {
   const { problem, headers, unexpected } = problemOf(unlessConnectionLost(error), c.get('requestId'))
-  if (unexpected)
+  if (unexpected && !isShareRefusal(error))
     context.logger.error(
       { requestId: problem.request_id, method: c.req.method, route: routePath(c), ...describe(error) },
       'A request failed.',

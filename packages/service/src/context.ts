@@ -1,10 +1,10 @@
-import { connectOutside } from '@outlay/adapters-pg'
 import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/core'
 import type { Pool, PoolClient } from 'pg'
 import type { AccountReviewer } from './accounts/reviewer.ts'
 import type { WalletCustody } from './addresses/custody.ts'
+import { connectWithin } from './database/connect.ts'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
-import { withinShare } from './database/pool-share.ts'
+import { type SharedPool, shareWaitMs, withinShare } from './database/pool-share.ts'
 import { beginAs, type ClientReads, defaultReadTimeoutMs, readSettingsOf, settingOf } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
 import type { Quotes } from './quotes/port.ts'
@@ -63,6 +63,8 @@ export interface ServiceContext {
   readonly trustedProxies?: number | undefined
   /** How long an answer of the database about its state serves `/ready`, in milliseconds. Default 1,000. */
   readonly readinessCacheMs?: number | undefined
+  /** How long the database may take to answer `/ready`, in milliseconds. Default 2,000. */
+  readonly readinessTimeoutMs?: number | undefined
   /** How long a request waits for another one with its idempotency key, in milliseconds. Default 10,000. */
   readonly idempotencyWaitMs?: number | undefined
   /** How long one statement may take that reads for a client, in milliseconds. Default 10,000. */
@@ -96,26 +98,30 @@ export function inTransaction<T>(context: Pick<ServiceContext, 'pool'>, work: (t
 }
 
 /**
- * Runs `work` on the rows of one client's accounts only, between `begin` and `commit`; any rejection rolls back.
- * `lockTimeoutMs` limits each wait for a lock.
+ * Runs `work` on the rows of one client's accounts only, between `begin` and `commit`; any rejection rolls back. It waits for the share of its
+ * client in the pool, ten seconds at most. `lockTimeoutMs` limits each wait for a lock.
+ * @throws OutlayError `service_unavailable` when it gets no place.
  */
 export function inClientTransaction<T>(
-  context: Pick<ServiceContext, 'pool'>,
+  context: SharedPool,
   clientId: string,
   work: (tx: Tx) => Promise<T>,
   lockTimeoutMs?: number,
 ): Promise<T> {
-  return transact(context.pool, beginWith(settingsOf(clientId, lockTimeoutMs)), work)
+  const { pool } = context
+  const begin = beginWith(settingsOf(clientId, lockTimeoutMs))
+  return withinShare(context, clientId, shareWaitMs, () => transact(pool, begin, work))
 }
 
 /** The same for works of one statement each, in one round trip: see `runPipeline`. */
 export function inClientPipeline<T extends readonly unknown[]>(
-  context: Pick<ServiceContext, 'pool'>,
+  context: SharedPool,
   clientId: string,
   works: PipelineWorks<T>,
   lockTimeoutMs?: number,
 ): Promise<T> {
-  return runPipeline(context.pool, settingsOf(clientId, lockTimeoutMs), works)
+  const settings = settingsOf(clientId, lockTimeoutMs)
+  return withinShare(context, clientId, shareWaitMs, () => runPipeline(context.pool, settings, works))
 }
 
 /** The same for works that read, within the limits of `asClient`. */
@@ -126,7 +132,7 @@ export function readInClientPipeline<T extends readonly unknown[]>(
 ): Promise<T> {
   const { pool, readTimeoutMs = defaultReadTimeoutMs } = context
   const read = () => runPipeline(pool, readSettingsOf(context, clientId), works)
-  return withinShare(pool, clientId, readTimeoutMs, read)
+  return withinShare(context, clientId, readTimeoutMs, read)
 }
 
 function settingsOf(clientId: string, lockTimeoutMs: number | undefined): readonly TransactionSetting[] {
@@ -136,7 +142,7 @@ function settingsOf(clientId: string, lockTimeoutMs: number | undefined): readon
 
 /** A broken connection never returns to the pool. */
 async function transact<T>(pool: Pool, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const client = await connectOutside(pool)
+  const client = await connectWithin(pool)
   let broken: Error | undefined
   const onError = (error: Error) => {
     broken = error

@@ -78,6 +78,21 @@ it.each([
        from generate_series(1, 1500) n, unnest(array['old', 'new']) kind,
             lateral (select case kind when 'old' then $1::timestamptz else $2 end as at) t`,
   ],
+  [
+    'tokens',
+    'access_token',
+    `insert into ${testSchema}.access_token (digest, client_id, scopes, expires_at, created_at)
+     select sha256((kind || n)::bytea), c.id, '{}', case kind when 'old' then $1::timestamptz else $2::timestamptz + interval '1 day' end, $1
+       from (select id from ${testSchema}.client limit 1) c, generate_series(1, 1500) n, unnest(array['old', 'new']) kind`,
+  ],
+  [
+    'exchanges of public tokens',
+    'bank_link_exchange',
+    `insert into ${testSchema}.bank_link_exchange (account_id, public_token_digest, leased_until, created_at)
+     select a.id, kind || n, at, at
+       from (select id from ${testSchema}.account limit 1) a, generate_series(1, 1500) n, unnest(array['old', 'new']) kind,
+            lateral (select case kind when 'old' then $1::timestamptz else $2 end as at) t`,
+  ],
 ])('deletes many %s in several transactions, and none that is recent', async (_, table, insert) => {
   const { query } = inspect(pool)
   await query(`delete from ${testSchema}.${table}`)

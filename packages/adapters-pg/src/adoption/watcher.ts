@@ -98,9 +98,11 @@ async function watchAccount<Tx>(
         if (account.cursor === null) readingFrom = earlier(readingFrom, later(seenTo, created))
       }
       if (page !== undefined) found = (await applyPage(options, accountId, page)).found || found
-      // A page without times has nothing to adopt either, unless it could not be read.
-      const isEmpty = created.length === 0 && unread === 0
-      if (page?.next === undefined || isEmpty || Math.min(...created) < until) {
+      // A page of transfers without times has nothing to adopt either, unless it could not be read. One without transfers is no end: the
+      // service may have examined as many as it does for a page.
+      const isTimeless = observations.length > 0 && created.length === 0 && unread === 0
+      const isOver = page?.next === undefined || page.next === cursor
+      if (isOver || isTimeless || Math.min(...created) < until) {
         if (unread > 0) logger.warn({ accountId, transfers: unread }, unreadMessage)
         return await endReading(options, account, readingFrom, found)
       }

@@ -8,7 +8,7 @@ import { createReadiness } from './readiness.ts'
 
 export type { HungPart } from './liveness.ts'
 export { type FetchHandler, nodeListener } from './node-listener.ts'
-export type { Readiness } from './readiness.ts'
+export { createReadiness, type Readiness, type ReadinessOptions } from './readiness.ts'
 
 /** How probes decide, and what is answered beside them. */
 export interface ProbesOptions {

@@ -167,7 +167,8 @@ export interface Gateway {
   get(accountId: string, remoteId: string, options: ReadOptions): Promise<Observation | undefined>
   /**
    * Reads the newest transfers of an account, newest first, about `limit` of them, from where `cursor` stands. `unreadable` says
-   * how many of the page had to be left out: after a restore what is not in a list counts as not sent. Throws when the list cannot
+   * how many of the page had to be left out: after a restore what is not in a list counts as not sent. Only a page without `next` is the
+   * last one; an empty one may have it. Throws when the list cannot
    * be read now, also when the other side does not know the account. Optional: without it the engine reads transfers one by one.
    */
   list?(

@@ -35,5 +35,11 @@ begin
         and not {{schema}}.wallet_is_open(v_payee ->> 'account', v_payee ->> 'address')) then
     raise exception 'A party of the transfer has changed.' using errcode = 'serialization_failure';
   end if;
+  -- Other banks see the name of the brand, which was read before the rail was asked.
+  if p_transfer ->> 'brand_account_id' is not null and not exists (
+    select from {{schema}}.account b where b.id = p_transfer ->> 'brand_account_id' and b.status = 'complete'
+  ) then
+    raise exception 'The brand of the transfer has changed.' using errcode = 'serialization_failure';
+  end if;
 end
 $$;

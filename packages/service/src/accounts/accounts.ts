@@ -38,16 +38,21 @@ export interface PreparedAccount {
   readonly id: string
   /** Absent when the custodian has not provided them yet. */
   readonly wallets?: readonly ProvisionedWallet[] | undefined
+  /** When the worker may ask for them. Default: at once. */
+  readonly walletsAt?: Date | undefined
 }
 
-/** Gives a new account its id, and asks the custodian for its wallets, outside any transaction. */
+/**
+ * Gives a new account its id, and asks the custodian for its wallets, outside any transaction. For a custodian that keeps nothing, as the simulated one:
+ * when the account is not registered, nobody knows these wallets.
+ */
 export async function prepareAccount(
   executor: Executor,
   context: ServiceContext,
-  { clientId, environment }: { readonly clientId?: string; readonly environment: Environment },
+  { environment }: { readonly environment: Environment },
 ): Promise<PreparedAccount> {
   const id = Id.generate(context.clock, context.random)
-  return { id, wallets: await provisionWallets(executor, context, { id, environment }, clientId) }
+  return { id, wallets: await provisionWallets(executor, context, { id, environment }) }
 }
 
 /**
@@ -59,7 +64,7 @@ export async function createAccount(
   context: ServiceContext,
   client: { readonly clientId: string; readonly environment: Environment },
   account: NewAccount,
-  { id, wallets }: PreparedAccount = { id: Id.generate(context.clock, context.random) },
+  { id, wallets, walletsAt }: PreparedAccount = { id: Id.generate(context.clock, context.random) },
 ): Promise<AccountResource> {
   const isComplete = context.completesAccounts === true && context.reviewer === undefined
   const status = isComplete ? 'complete' : 'pending'
@@ -85,7 +90,7 @@ export async function createAccount(
     tos_attestation: account.tos_attestation ?? null,
     account_type: account.account_type ?? null,
     entity_type: account.entity_type ?? null,
-    wallets_at: wallets === undefined ? now : null,
+    wallets_at: wallets === undefined ? (walletsAt ?? now) : null,
     review_at: isComplete ? null : now,
     created_at: now,
     updated_at: now,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type AccountStatus, accountStatuses } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
-import { createWallets, type ProvisionedWallet, provisionWallets } from '../addresses/wallets.ts'
+import { provisionWallets } from '../addresses/wallets.ts'
 import { inTransaction, type ServiceContext } from '../context.ts'
 import { listOf, type Row, run, type Statement, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
@@ -10,6 +10,7 @@ import { callWithin } from '../time-limit.ts'
 import { setAccountStatus, submissionColumns, submissionOf } from './accounts.ts'
 import { type DueWork, workOff } from './due-work.ts'
 import type { AccountReviewer } from './reviewer.ts'
+import { writeWallets } from './wallet-orders.ts'
 
 /** The running worker that completes accounts. */
 export interface Onboarding {
@@ -142,30 +143,15 @@ async function applyVerdict(
 function walletWork(context: ServiceContext): DueWork<DueWallets> {
   return {
     lease: (limit, busy) => lease(context, leaseWallets, retryMs, limit, busy),
-    async work({ leasedUntil, ...account }) {
+    async work(order) {
       try {
-        const wallets = await provisionWallets(asSystem(context), context, account)
-        if (wallets !== undefined) await writeWallets(context, account, wallets, leasedUntil)
+        const wallets = await provisionWallets(asSystem(context), context, order)
+        if (wallets !== undefined) await inTransaction(context, (tx) => writeWallets(tx, context, order, wallets))
       } catch (error) {
-        warn(context, account.id, error, 'The wallets of an account could not be written; the worker asks again.')
+        warn(context, order.id, error, 'The wallets of an account could not be written; the worker asks again.')
       }
     },
   }
-}
-
-/** Writes the wallets once, for the lease that asked for them. */
-async function writeWallets(
-  context: ServiceContext,
-  { id, environment }: { readonly id: string; readonly environment: Environment },
-  wallets: readonly ProvisionedWallet[],
-  leasedUntil: Date,
-): Promise<void> {
-  await inTransaction(context, async (tx) => {
-    const [account] = await run(tx, context, endWallets, [id, leasedUntil])
-    if (account === undefined) return
-    const status = account.status === 'complete' ? 'active' : 'pending'
-    await createWallets(tx, context, { id, environment, status }, wallets)
-  })
 }
 
 /**
@@ -221,12 +207,6 @@ const leaseWallets = statement(
   'account_lease_wallets',
   leaseBy('wallets_at', `a.status <> 'rejected'`, 'a.id, a.environment'),
   readDueWallets,
-)
-
-const endWallets = statement(
-  'account_end_wallets',
-  `update {{schema}}.account set wallets_at = null where id = $1 and wallets_at = $2 returning status`,
-  rowDecoder('account', { status: Column.text }),
 )
 
 const readId = rowDecoder('account', { id: Column.text })

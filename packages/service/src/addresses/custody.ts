@@ -30,9 +30,8 @@ export interface WalletCustody {
   readonly name: string
   /**
    * Provides wallets of an account, and resolves with their on-chain addresses in the order of the plans. A repeat for the same
-   * account and `walletId` gives the same addresses. Called outside any transaction as an account is registered; the registration may still be refused,
-   * and then nobody sees the wallets. When this rejects or takes longer than 10 seconds, the account has no wallets yet, and the
-   * service asks again until it has.
+   * account and `walletId` gives the same addresses. Called outside any transaction, once the account is registered. When this rejects or takes
+   * longer than 10 seconds, even if it has provided them, the account has no wallets yet, and the service asks again until it has.
    */
   provision(order: WalletOrder, options: { readonly signal: AbortSignal }): Promise<readonly string[]>
 }

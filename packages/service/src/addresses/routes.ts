@@ -2,6 +2,7 @@ import { isId, notFound, requireAccount, requireClient } from '../clients/authen
 import { inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
 import { readJson } from '../http/body.ts'
+import { readChoices, readTypes } from '../http/filters.ts'
 import { pageOf, readPage } from '../http/pagination.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
@@ -9,7 +10,7 @@ import { type AddressRow, findAddress, findAddressOfClient } from './addresses.t
 import { changeAddress, parseAddressChange } from './changes.ts'
 import { createExternalAddress } from './external.ts'
 import { createInternalAddress, prepareInternalAddress } from './internal.ts'
-import { listAddresses } from './list.ts'
+import { listAddresses, listClientAddresses, positionInClient } from './list.ts'
 import { addressView } from './view.ts'
 
 /** Mounts registration, reading and change of addresses. Specification: "Addresses". */
@@ -80,22 +81,34 @@ export const addressesRoutes: RouteModule = (app, context) => {
 async function readList(
   c: ServiceRequest,
   context: ServiceContext,
-  owner: { readonly clientId: string; readonly accountId?: string; readonly type?: string | undefined },
+  { clientId, accountId, type: defaultType }: ListOwner,
 ) {
   const page = readPage(c, context, ['type', 'transfer_type', 'address'])
-  const { type, transfer_type: transferType, address } = page.filters
-  const rows = await listAddresses(asClient(context, owner.clientId), context, {
-    ...owner,
-    type: type ?? owner.type,
-    transferType,
+  const {
+    type = defaultType,
+    transfer_type: transferType,
     address,
-    direction: page.direction,
-    position: page.position,
-    limit: page.size + 1,
-  })
-  const { rows: kept, pagination } = pageOf(context, page, rows)
-  return { addresses: kept.map(addressView), pagination }
+  } = readTypes(context, readChoices(page.filters, { type: addressTypes }))
+  const { direction, position, size } = page
+  const query = { filters: { type, transferType, address }, direction, position, limit: size + 1 }
+  const client = asClient(context, clientId)
+  const { rows, pagination } =
+    accountId === undefined
+      ? pageOf(context, page, await listClientAddresses(client, context, clientId, query), positionInClient)
+      : pageOf(context, page, await listAddresses(client, context, accountId, query))
+  return { addresses: rows.map(addressView), pagination }
 }
+
+/** Whose addresses a list has. */
+interface ListOwner {
+  readonly clientId: string
+  /** Default: all accounts of the client. */
+  readonly accountId?: string
+  /** Where the request names none. Default: both. */
+  readonly type?: string | undefined
+}
+
+const addressTypes = ['internal', 'external']
 
 async function patch(
   c: ServiceRequest,

@@ -1,12 +1,14 @@
 import { BankAccount } from '@outlay/core'
 import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TestAutomations, testAutomations } from '../../test/automations.ts'
 import { checkedFetch } from '../../test/contract.ts'
 import { inspect } from '../../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
+import { setAccountStatus } from '../accounts/accounts.ts'
+import { inTransaction } from '../context.ts'
 import type { AutomationResource } from './automations.ts'
-import { mostAutomations } from './creation.ts'
+import { mostAutomations, mostAutomationsEver } from './creation.ts'
 import { startAutomationOpening } from './opening.ts'
 
 const fetch = checkedFetch(globalThis.fetch)
@@ -95,19 +97,23 @@ describe('creating an automation', () => {
     expect([refused.status, refused.body.code]).toEqual([422, 'invalid_id'])
   })
 
-  it('is refused for an account that has as many as it may, archived ones included', async () => {
+  it.each([
+    ['that can run', mostAutomations, 'pending'],
+    ['with the archived ones', mostAutomationsEver, 'archived'],
+  ] as const)('is refused for an account that has as many as it may %s', async (_, most, status) => {
     const { pool, schema } = api.sandbox.service.context
+    const counted = status === 'archived' ? 'true' : `status <> 'archived'`
     const { rows } = await inspect(pool).query(
-      `select count(*)::int as count from ${schema}.automation where account_id = $1`,
+      `select count(*)::int as count from ${schema}.automation where account_id = $1 and ${counted}`,
       [api.accountId],
     )
     await inspect(pool).query(
       `insert into ${schema}.automation
          (id, account_id, environment, name, status, source_value_type, destination_address_id, destination_value_type,
           destination_transfer_type, beneficiary_name, beneficiary_address, financial_institution_id, created_at, updated_at)
-       select 'limit-' || n, $1, 'mainnet', 'Many', 'archived', 'USD', $2, 'USDC', 'base', 'Acme', '1 Main St', 'limit-' || n, now(), now()
+       select 'limit-' || n, $1, 'mainnet', 'Many', $4, 'USD', $2, 'USDC', 'base', 'Acme', '1 Main St', 'limit-' || n, now(), now()
          from generate_series(1, $3::int) n`,
-      [api.accountId, api.walletId, mostAutomations - 1 - rows[0].count],
+      [api.accountId, api.walletId, most - 1 - rows[0].count, status],
     )
     const answers = await Promise.all([1, 2, 3].map(() => automations.create()))
     expect(answers.map(({ status, body }) => `${status} ${body.code ?? ''}`).sort()).toEqual([
@@ -115,7 +121,35 @@ describe('creating an automation', () => {
       '409 conflict',
       '409 conflict',
     ])
+    // What is archived makes room for another one, up to the limit of all.
+    const made = answers.find(({ status }) => status === 201)?.body.id ?? ''
+    expect((await automations.change(made, { status: 'archived' })).status).toBe(200)
+    expect((await automations.create()).status).toBe(status === 'archived' ? 409 : 201)
     await inspect(pool).query(`delete from ${schema}.automation where id like 'limit-%'`)
+  })
+
+  it('has no brand that was rejected while the create waited for another one', async () => {
+    const { context } = api.sandbox.service
+    const setStatus = (status: 'rejected' | 'complete') =>
+      inTransaction(context, (tx) => setAccountStatus(tx, context, api.otherAccountId, status))
+    const locked = Promise.withResolvers<void>()
+    const mayEnd = Promise.withResolvers<void>()
+    const holder = inTransaction(context, async (tx) => {
+      await tx.query(`select from ${context.schema}.account where id = $1 for no key update`, [api.accountId])
+      locked.resolve()
+      await mayEnd.promise
+    })
+    await locked.promise
+    const creating = automations.create({ brand: { account_id: api.otherAccountId } })
+    const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    await vi.waitFor(async () => expect((await inspect(context.pool).query(waits)).rowCount).toBe(1), {
+      timeout: 30_000,
+    })
+    await setStatus('rejected')
+    mayEnd.resolve()
+    await holder
+    expect((await creating).body).toMatchObject({ code: 'account_not_ready' })
+    await setStatus('complete')
   })
 
   it('is refused while the account is not complete', async () => {

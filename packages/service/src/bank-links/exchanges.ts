@@ -69,11 +69,33 @@ export async function markRegistered(
 
 /**
  * Deletes the results of public tokens that clients sent before `before`. By then the provider no longer accepts these tokens: it
- * refuses a late repeat as used. Returns how many.
+ * refuses a late repeat as used. Returns how many. It goes through the table by its key and commits after each {@link pruneSize} rows.
  */
 export async function pruneExchanges(executor: Executor, context: ServiceContext, before: Date): Promise<number> {
-  return (await run(executor, context, deleteExchanges, [before])).length
+  let total = 0
+  for (let after: readonly [string, string] | undefined = ['', '']; after !== undefined; ) {
+    const [row]: readonly PrunedExchanges[] = await run(executor, context, deleteExchanges, [
+      before,
+      ...after,
+      pruneSize,
+    ])
+    total += row?.deleted ?? 0
+    after = row?.lastAccount == null || row.lastDigest === null ? undefined : [row.lastAccount, row.lastDigest]
+  }
+  return total
 }
+
+/** Number of rows that one statement reads to delete the old ones among them. */
+export const pruneSize = 1_000
+
+type PrunedExchanges = ReturnType<typeof readPruned>
+
+const readPruned = rowDecoder('pruned exchanges', {
+  deleted: Column.integer,
+  /** The key of the last row that was read; null when there are no more. */
+  lastAccount: Column.nullable(Column.text),
+  lastDigest: Column.nullable(Column.text),
+})
 
 /** The refusal of a public token that cannot be exchanged. */
 export function publicTokenRefused(): OutlayError {
@@ -201,5 +223,20 @@ const updateRegistered = statement(
 
 const deleteExchanges = statement(
   'bank_link_exchange_prune',
-  `delete from {{schema}}.bank_link_exchange where created_at < $1 and leased_until < $1 returning true as deleted`,
+  `with seen as materialized (
+     select e.account_id, e.public_token_digest, row_number() over (order by e.account_id, e.public_token_digest) as place
+       from {{schema}}.bank_link_exchange e
+      where (e.account_id, e.public_token_digest) > ($2, $3)
+      order by e.account_id, e.public_token_digest
+      limit $4
+   ), deleted as (
+     delete from {{schema}}.bank_link_exchange e using seen s
+      where e.account_id = s.account_id and e.public_token_digest = s.public_token_digest
+        and e.created_at < $1 and e.leased_until < $1
+     returning true
+   )
+   select (select count(*) from deleted)::int as deleted, l.account_id as last_account, l.public_token_digest as last_digest
+     from (select 1) one
+     left join seen l on l.place = $4`,
+  readPruned,
 )

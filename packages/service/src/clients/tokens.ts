@@ -36,9 +36,18 @@ export async function revokeToken(
   return (await run(executor, context, deleteToken, [digestOf(accessToken), clientId])).length > 0
 }
 
-/** Deletes tokens that expired before `before`. Returns how many. */
-export async function pruneTokens(executor: Executor | Tx, context: ServiceContext, before: Date): Promise<number> {
-  return (await run(executor, context, deleteEnded, [before])).length
+/** Number of tokens that one statement deletes. */
+export const pruneSize = 1_000
+
+/**
+ * Deletes tokens that expired before `before`. Returns how many. It commits after each {@link pruneSize} of them: while a long transaction runs,
+ * Postgres keeps what others delete.
+ */
+export async function pruneTokens(executor: Executor, context: ServiceContext, before: Date): Promise<number> {
+  let total = 0
+  for (let deleted = pruneSize; deleted === pruneSize; total += deleted)
+    deleted = (await run(executor, context, deleteEnded, [before, pruneSize])).length
+  return total
 }
 
 const insertToken = statement(
@@ -53,5 +62,8 @@ const deleteToken = statement(
 
 const deleteEnded = statement(
   'access_token_prune',
-  `delete from {{schema}}.access_token where expires_at < $1 returning true as deleted`,
+  `with old as materialized (
+     select digest from {{schema}}.access_token where expires_at < $1 order by expires_at limit $2
+   )
+   delete from {{schema}}.access_token t using old where t.digest = old.digest returning true as deleted`,
 )

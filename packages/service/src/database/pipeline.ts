@@ -1,6 +1,6 @@
-import { connectOutside } from '@outlay/adapters-pg'
 import type { Pool, PoolClient, QueryResult } from 'pg'
 import { sqlStateOf } from './conflict.ts'
+import { connectWithin } from './connect.ts'
 import { findPipelineQuery, type PipelineQuery, resultsOf } from './pipeline-query.ts'
 import { type ExecutorQuery, sentValues } from './statement.ts'
 import { beginWith, type TransactionSetting } from './transaction-settings.ts'
@@ -97,7 +97,7 @@ async function sendPipeline(
   settings: readonly TransactionSetting[],
   queries: readonly ExecutorQuery[],
 ): Promise<Outcome> {
-  const client = await connectOutside(pool)
+  const client = await connectWithin(pool)
   let broken: Error | undefined
   const onError = (error: Error) => {
     broken = error

@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { withinShare } from './pool-share.ts'
 
-const poolOf = (max: number) => ({ options: { max } }) as unknown as Pool
+const poolOf = (max: number) => ({ pool: { options: { max } } as unknown as Pool })
 const never = new Promise<never>(() => undefined)
 
 describe('the share of a client in the pool', () => {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { sendAlone } from './pipeline.ts'
-import { withinShare } from './pool-share.ts'
+import { type SharedPool, withinShare } from './pool-share.ts'
 import type { Executor } from './statement.ts'
 import { beginWith, type TransactionSetting } from './transaction-settings.ts'
 
@@ -11,20 +11,19 @@ export const defaultReadTimeoutMs = 10_000
 export type Tenant = { readonly clientId: string } | 'system'
 
 /** Where a client's statements run, and how long one may take, in milliseconds. Default 10,000. */
-export interface ClientReads {
-  readonly pool: Pool
+export interface ClientReads extends SharedPool {
   readonly readTimeoutMs?: number | undefined
 }
 
 /**
  * Runs single statements that can access only the rows of one client. One round trip each. Postgres cancels one that takes longer than the
- * limit, with the SQLSTATE 57014: clients choose how much they read, and repeat what is slow. Only a share of the pool's connections reads for
+ * limit, with the SQLSTATE 57014: clients choose how much they read, and repeat what is slow. Only a share of the pool's connections works for
  * one client at once.
  */
 export function asClient(context: ClientReads, clientId: string): Executor {
   const { pool, readTimeoutMs = defaultReadTimeoutMs } = context
   const settings = readSettingsOf(context, clientId)
-  return { send: (query) => withinShare(pool, clientId, readTimeoutMs, () => sendAlone(pool, settings, query)) }
+  return { send: (query) => withinShare(context, clientId, readTimeoutMs, () => sendAlone(pool, settings, query)) }
 }
 
 /** The settings of a transaction that reads for a client. */

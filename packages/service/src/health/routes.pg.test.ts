@@ -63,24 +63,24 @@ it('logs one line per request, by its route and without ids or bodies', async ()
 
 it('answers many probes from one statement, and shows at once that the engine has stopped', async () => {
   let running = true
-  const query = vi.spyOn(pool, 'query')
-  onTestFinished(() => query.mockRestore())
+  const connect = vi.spyOn(pool, 'connect')
+  onTestFinished(() => connect.mockRestore())
   const service = serviceWith({ pool, schema: 'requests', isRunning: () => running, readinessCacheMs: 60_000 })
   const answers = await Promise.all(Array.from({ length: 500 }, () => service.call('/ready')))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-  expect(query).toHaveBeenCalledTimes(1)
+  expect(connect).toHaveBeenCalledTimes(1)
   running = false
   expect((await service.call('/ready')).status).toBe(503)
-  expect(query).toHaveBeenCalledTimes(1)
+  expect(connect).toHaveBeenCalledTimes(1)
 })
 
 it('asks again when the answer is older', async () => {
   const service = serviceWith({ pool, schema: 'requests', isRunning: () => true, readinessCacheMs: 20 })
   await service.call('/ready')
-  const query = vi.spyOn(pool, 'query')
-  onTestFinished(() => query.mockRestore())
+  const connect = vi.spyOn(pool, 'connect')
+  onTestFinished(() => connect.mockRestore())
   await vi.waitFor(async () => {
     await service.call('/ready')
-    expect(query).toHaveBeenCalled()
+    expect(connect).toHaveBeenCalled()
   })
 })

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { Limits } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
+import type { FoundRows } from '../database/examined-page.ts'
 import { parameterError } from './problem.ts'
 import type { ServiceRequest } from './request.ts'
 
@@ -10,7 +11,7 @@ export interface Page {
   readonly size: number
   /** `forward`: what follows the position in the list's order; `backward`: what precedes it, nearest first. */
   readonly direction: 'forward' | 'backward'
-  /** Id at which the page starts, not included; `undefined` for the first page. */
+  /** Position at which the page starts, not included; `undefined` at the end of the list from which its direction leads away. */
   readonly position: string | undefined
   /** The filters that are set. */
   readonly filters: Readonly<Record<string, string>>
@@ -51,28 +52,30 @@ export function readPage(c: ServiceRequest, context: ServiceContext, filterNames
     if (cursor.filters[filter] !== value)
       throw parameterError(filter, 'The cursor belongs to a list with another filter.')
   const direction = forwardNames.includes(name) ? 'forward' : 'backward'
-  return { size, direction, position: cursor.position, filters: cursor.filters, scope }
+  return { size, direction, position: cursor.position ?? undefined, filters: cursor.filters, scope }
 }
 
 /**
  * Makes a page from rows that were read in the direction of the page, one more than its size. Returns them in the order of
- * the list.
+ * the list. A page for which the most rows were examined may be short or empty, and has the cursor that goes on behind them.
+ * `positionOf` gives what the position of a row is, by default its id.
  */
 export function pageOf<Row extends { readonly id: string }>(
   context: ServiceContext,
   page: Page,
-  rows: readonly Row[],
+  found: FoundRows<Row>,
+  positionOf: (row: Row) => string = ({ id }) => id,
 ): { readonly rows: readonly Row[]; readonly pagination: Pagination } {
-  const more = rows.length > page.size
-  const kept = rows.slice(0, page.size)
-  const ordered = page.direction === 'forward' ? kept : kept.toReversed()
-  const seal = (row: Row | undefined) => (row === undefined ? null : sealCursor(context, page, row.id))
-  const hasNext = page.direction === 'forward' ? more : true
-  const hasPrev = page.direction === 'forward' ? page.position !== undefined : more
-  return {
-    rows: ordered,
-    pagination: { next: hasNext ? seal(ordered.at(-1)) : null, prev: hasPrev ? seal(ordered[0]) : null },
-  }
+  const kept = found.rows.slice(0, page.size)
+  const seal = (row: Row | undefined) => sealCursor(context, page, row === undefined ? null : positionOf(row))
+  const further = found.rows.length > page.size ? kept.at(-1) : found.edge
+  const onward = further === undefined ? null : seal(further)
+  // An empty page leads back over what it has examined, or to the end of the list.
+  const isFirst = page.direction === 'forward' && page.position === undefined
+  const back = isFirst ? null : seal(kept[0] ?? found.edge)
+  return page.direction === 'forward'
+    ? { rows: kept, pagination: { next: onward, prev: back } }
+    : { rows: kept.toReversed(), pagination: { next: back, prev: onward } }
 }
 
 /** A query parameter as text that the database can compare; `undefined` when it is missing. */
@@ -105,11 +108,12 @@ function readSize(c: ServiceRequest): number {
 }
 
 interface Cursor {
-  readonly position: string
+  /** Null for the end of the list at which its direction begins. */
+  readonly position: string | null
   readonly filters: Readonly<Record<string, string>>
 }
 
-function sealCursor(context: ServiceContext, page: Page, position: string): string {
+function sealCursor(context: ServiceContext, page: Page, position: Cursor['position']): string {
   const payload = Buffer.from(JSON.stringify([position, page.filters])).toString('base64url')
   return `${payload}.${macOf(context, page.scope, payload)}`
 }
@@ -120,7 +124,10 @@ function openCursor(context: ServiceContext, scope: string, text: string): Curso
   const given = Buffer.from(mac)
   const expected = Buffer.from(macOf(context, scope, payload))
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined
-  const [position, filters] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [string, Cursor['filters']]
+  const [position, filters] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [
+    Cursor['position'],
+    Cursor['filters'],
+  ]
   return { position, filters }
 }
 

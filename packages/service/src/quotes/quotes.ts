@@ -1,6 +1,7 @@
 import type { QuoteSide, QuoteStatus } from '@outlay/core'
 import { Column, type RowDecoder, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
+import { startOf } from '../database/examined-page.ts'
 import { type Executor, listOf, run, statement } from '../database/statement.ts'
 
 /** A row of the table `quote`. */
@@ -81,7 +82,11 @@ export function listQuotes(
   },
 ): Promise<readonly QuoteRow[]> {
   const { direction, position, limit } = query
-  return run(executor, context, lists[direction], [accountId, position ?? null, limit])
+  return run(executor, context, lists[direction], [
+    accountId,
+    position ?? startOf(direction === 'forward' ? 'desc' : 'asc'),
+    limit,
+  ])
 }
 
 /** Deletes unused quotes that expired before `before`. */
@@ -122,17 +127,20 @@ const select = statement(
   readQuote,
 )
 
-const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc') =>
+const list = (name: string, isBeyond: string, order: 'asc' | 'desc') =>
   statement(
     name,
     `select ${listOf(readQuote)} from {{schema}}.quote
-      where account_id = $1 and ($2::text is null or id ${comparison} $2)
+      where account_id = $1 and id ${isBeyond}
       order by id ${order}
       limit $3`,
     readQuote,
   )
 
-const lists = { forward: list('quote_list', '<', 'desc'), backward: list('quote_list_back', '>', 'asc') } as const
+const lists = {
+  forward: list('quote_list', '< $2', 'desc'),
+  backward: list('quote_list_back', '> $2', 'asc'),
+} as const
 
 const prune = statement(
   'quote_prune',

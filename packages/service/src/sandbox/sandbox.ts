@@ -109,7 +109,11 @@ export interface Sandbox extends AsyncDisposable {
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const isLocal = isOnThisMachine(options.databaseUrl)
   const encryptionKey = options.encryptionKey ?? publishedKey(isLocal, options.logger)
-  const pool = new Pool({ connectionString: options.databaseUrl, max: options.poolSize ?? 20 })
+  const pool = new Pool({
+    connectionString: options.databaseUrl,
+    max: options.poolSize ?? 20,
+    connectionTimeoutMillis: 10_000,
+  })
   // A closing connection can still receive the error that the database stops. While the service runs, it logs such errors.
   pool.on('error', () => {})
   const service = createService({

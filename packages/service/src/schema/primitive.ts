@@ -41,13 +41,15 @@ export const timestampSchema = component('Timestamp', z.iso.datetime(), {
 
 /** Names of value types. A deployment may extend the list, so the schema is not an enumeration. */
 export const valueTypeSchema = component('ValueType', textSchema, {
-  description: 'Currency or token. Answers use the canonical name; filters match it exactly.',
+  description:
+    'Currency or token. Answers use the canonical name; filters match it exactly, and in the public dialect in any known spelling.',
   examples: ['USD', 'USDC', 'USDT', 'PYUSD', 'SBC', 'YSBC', 'MXN'],
 })
 
 /** Names of transfer types. */
 export const transferTypeSchema = component('TransferType', textSchema, {
-  description: 'Rail or chain. Answers use the canonical name; filters match it exactly.',
+  description:
+    'Rail or chain. Answers use the canonical name; filters match it exactly, and in the public dialect in any known spelling.',
   examples: ['wire', 'ach_credit', 'ach_debit', 'same_day_ach_credit', 'rtp', 'spei', 'base', 'ethereum', 'solana'],
 })
 
@@ -79,7 +81,8 @@ export const paginationSchema = component(
   'Pagination',
   z.object({ next: z.string().nullable(), prev: z.string().nullable() }),
   {
-    description: 'Opaque cursors for `page[after]` and `page[prev]`. Null when there is no further page.',
+    description:
+      'Opaque cursors for `page[after]` and `page[prev]`. Null when there is no further page. Where a filter matches little, a page may be short or empty and have `next`.',
     examples: [{ next: null, prev: null }],
   },
 )

@@ -9,14 +9,15 @@ import type { ServiceRequest } from '../http/request.ts'
 import type { DepositFact } from '../rails/port.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
 import type { Caller } from '../schema/caller.ts'
-import { amountOf, type Body, optionalText } from './input.ts'
+import { amountOf, type Body, optionalText, readReference } from './input.ts'
 
 /**
  * Simulates a payment to the virtual account of an automation and returns its result: `credited` with the id of the transfer,
  * `returned` with a reason, or `pending` until a process has accepted it. A repeat of a reference changes nothing and returns the
  * same result.
  *
- * @throws OutlayError `not_found` for an automation of another client, the codes of an amount, `amount_not_positive`.
+ * @throws OutlayError `not_found` for an automation of another client, the codes of an amount, `amount_not_positive`, `conflict` for a
+ *   reference that another amount has.
  */
 export async function receiveDeposit(
   c: ServiceRequest,
@@ -39,7 +40,7 @@ export async function receiveDeposit(
     automationId,
     transferType,
     amount: dollarsOf(body),
-    reference: optionalText(body, 'reference'),
+    reference: readReference(body),
     senderName: optionalText(body, 'sender_name'),
     senderBankName: optionalText(body, 'sender_bank_name'),
   })
@@ -56,6 +57,9 @@ export async function receiveDeposit(
   }
   return c.json(answer, 202)
 }
+
+/** The reference of a chain for one that a client has made up: unique among those of its account, whatever others make up. */
+export const referenceAt = (accountId: string, reference: string): string => `${accountId}/${reference}`
 
 /** The amount of a request in US dollars. */
 export function dollarsOf(body: Body): string {

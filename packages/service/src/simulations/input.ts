@@ -18,6 +18,16 @@ export function text(body: Body, name: string): string {
   return value
 }
 
+/** Longest reference of a request: it is stored behind the id of its account, in at most 255 characters. */
+export const longestReference = 200
+
+/** The reference that a request gives, if any. */
+export function readReference(body: Body): string | undefined {
+  const reference = optionalText(body, 'reference')
+  if (reference === undefined || (reference !== '' && reference.length <= longestReference)) return reference
+  throw refusal('reference', `A reference has 1 to ${longestReference} characters.`)
+}
+
 /** The decimal string of an amount, given as such or as `{value}`. */
 export function amountOf(amount: unknown): string {
   if (typeof amount === 'string') return amount

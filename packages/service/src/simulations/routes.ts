@@ -1,6 +1,6 @@
 import { Id, OutlayError } from '@outlay/core'
 import { setAccountStatus } from '../accounts/accounts.ts'
-import { findAutomation } from '../automations/automations.ts'
+import { findAccountOfAutomation, findAutomation } from '../automations/automations.ts'
 import { isId, notFound, requireAccount, requireClient } from '../clients/authenticate.ts'
 import { isAccountOfClient } from '../clients/clients.ts'
 import { inClientTransaction, inTransaction, type ServiceContext } from '../context.ts'
@@ -13,8 +13,8 @@ import type { Caller } from '../schema/caller.ts'
 import type { TransferRow } from '../transfers/row.ts'
 import { findByWireInstructions, findTransferOfAnyone } from '../transfers/transfers.ts'
 import { transferView } from '../transfers/view.ts'
-import { dollarsOf, receiveDeposit } from './deposits.ts'
-import { amountOf, optionalText, refusal, text } from './input.ts'
+import { dollarsOf, receiveDeposit, referenceAt } from './deposits.ts'
+import { amountOf, optionalText, readReference, refusal, text } from './input.ts'
 
 /**
  * Mounts the routes that only a sandbox has: incoming money, the clock, and outcomes. Scope `transfers:write`. There is one clock, so
@@ -30,13 +30,14 @@ export function simulationsRoutes(
     app.post('/simulations/deposits', async (c) => {
       const caller = await requireClient(c, context, 'transfers:write')
       const body = asObject(await readJson(c))
+      const accountId = await ownAccount(context, caller, text(body, 'account_id'))
       const given = {
-        accountId: await ownAccount(context, caller, text(body, 'account_id')),
+        accountId,
         addressId: text(body, 'address_id'),
         valueType: text(body, 'value_type'),
         transferType: text(body, 'transfer_type'),
         amount: amountOf(body['amount']),
-        reference: optionalText(body, 'reference') ?? Id.generate(context.clock, context.random),
+        reference: referenceAt(accountId, readReference(body) ?? Id.generate(context.clock, context.random)),
       }
       const booked = await inTransaction(context, (tx) => deposit(tx, context, given))
       if (booked.outcome === 'exception') {
@@ -125,7 +126,7 @@ async function receiveWire(c: ServiceRequest, context: ServiceContext, simulatio
   if (transferId === undefined && memo === undefined && accountNumber === undefined) {
     throw refusal('memo', 'Name the wire by memo, account_number or transfer_id.')
   }
-  const automationId = accountNumber === undefined ? undefined : await simulation.findVirtualAccount(accountNumber)
+  const automationId = await findOwnAutomation(context, caller, simulation, accountNumber)
   if (automationId !== undefined) {
     return await receiveDeposit(c, context, simulation, { caller, automationId, body, transferType: 'wire' })
   }
@@ -140,6 +141,19 @@ async function receiveWire(c: ServiceRequest, context: ServiceContext, simulatio
     senderBankName: optionalText(body, 'sender_bank_name') ?? null,
   })
   return answer(c, context, caller, row.id)
+}
+
+/** The automation of the caller that has this account number; one of another client is not told apart from none. */
+async function findOwnAutomation(
+  context: ServiceContext,
+  caller: Caller,
+  simulation: RailSimulation,
+  accountNumber: string | undefined,
+): Promise<string | undefined> {
+  const automationId = accountNumber === undefined ? undefined : await simulation.findVirtualAccount(accountNumber)
+  if (automationId === undefined) return undefined
+  const owner = await findAccountOfAutomation(asClient(context, caller.clientId), context, automationId)
+  return owner === undefined ? undefined : automationId
 }
 
 /** A deposit at the path of the public contract: a wire unless it says otherwise. */

@@ -12,6 +12,7 @@ import {
   valueTypeSchema,
 } from '../schema/primitive.ts'
 import { transferSchema } from '../transfers/schema.ts'
+import { longestReference } from './input.ts'
 
 const money = z
   .union([textSchema, z.object({ value: textSchema, currency: textSchema.optional() })])
@@ -35,6 +36,14 @@ const advance = component('ClockAdvance', z.object({ seconds: z.number() }), {
   examples: [{ seconds: 7200 }],
 })
 
+/** A reference that a client makes up. */
+const reference = z.string().min(1).max(longestReference).nullish()
+
+const senderReference = reference.meta({
+  description:
+    'A reference of the sender. A repeat for the virtual account changes nothing; with another amount it is answered with 409. Default: a new one.',
+})
+
 const newDeposit = component(
   'NewDeposit',
   z.object({
@@ -43,9 +52,9 @@ const newDeposit = component(
     value_type: textSchema,
     transfer_type: textSchema,
     amount: money,
-    reference: text.meta({
+    reference: reference.meta({
       description:
-        'The reference of the chain. A repeat changes nothing; with another amount or wallet it is answered with 409. Default: a new one.',
+        'A reference of your own. A repeat for the account changes nothing; with another amount or wallet it is answered with 409. Default: a new one.',
     }),
   }),
   {
@@ -103,7 +112,7 @@ const newWire = component(
     transfer_id: text,
     memo: text,
     account_number: text,
-    reference: text,
+    reference: senderReference,
     amount: money.nullish(),
     sender_name: text,
     sender_bank_name: text,
@@ -121,7 +130,7 @@ const newAchCredit = component(
   z.object({
     account_number: textSchema,
     amount: money,
-    reference: text,
+    reference: senderReference,
     sender_name: text,
     sender_bank_name: text,
   }),
@@ -136,7 +145,7 @@ const automationDeposit = component(
   z.object({
     amount: money,
     transfer_type: text.meta({ description: '`wire` or `ach_credit`. Default `wire`.' }),
-    reference: text,
+    reference: senderReference,
     sender_name: text,
     sender_bank_name: text,
   }),

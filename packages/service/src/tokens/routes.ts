@@ -45,7 +45,8 @@ async function answerList(
   const page = readPage(c, context, [])
   const { direction, position } = page
   const query = { move, accountIds, direction, position, limit: page.size + 1 }
-  const { rows, pagination } = pageOf(context, page, await listTokenMoves(asClient(context, clientId), context, query))
+  const found = { rows: await listTokenMoves(asClient(context, clientId), context, query) }
+  const { rows, pagination } = pageOf(context, page, found)
   return c.json({ [move]: rows.map(transferView), pagination })
 }
 

@@ -1,4 +1,5 @@
 import type { ServiceContext, Tx } from '../context.ts'
+import { startOf } from '../database/examined-page.ts'
 import { type Executor, run, type Statement, statement } from '../database/statement.ts'
 import type { RailFlow } from '../rails/port.ts'
 import { readTransfer, type TransferRow } from '../transfers/row.ts'
@@ -33,7 +34,12 @@ export function listTokenMoves(
   context: Pick<ServiceContext, 'schema'>,
   { move, accountIds, direction, position, limit }: TokenMoveQuery,
 ): Promise<readonly TransferRow[]> {
-  return run(executor, context, lists[direction], [accountIds, flows[move], position ?? null, limit])
+  return run(executor, context, lists[direction], [
+    accountIds,
+    flows[move],
+    position ?? startOf(direction === 'forward' ? 'desc' : 'asc'),
+    limit,
+  ])
 }
 
 /** One of them; `undefined` when there is none. */
@@ -47,31 +53,38 @@ export async function findTokenMove(
   return row
 }
 
-// Of each account and flow, the index gives a page at most, from the position on. Every id is between '' and 'Z'.
-const list = (name: string, isBeyond: string, order: 'asc' | 'desc'): Statement<TransferRow> =>
-  statement(
+// A page has rows of as many accounts as it has rows, at most: of those whose next row is nearest. The index gives the next row of each account
+// and flow, and then a page of these few.
+const list = (name: string, isBeyond: string, order: 'asc' | 'desc'): Statement<TransferRow> => {
+  const beyond = (of: string, limit: string) =>
+    `(select o.id from {{schema}}.transfer o
+       where o.account_id = ${of}.account_id and o.flow = ${of}.flow and o.id ${isBeyond}
+       order by o.id ${order}
+       limit ${limit})`
+  return statement(
     name,
     `${withReturns}
        join (
          select m.id
-           from unnest($1::text[]) as a (account_id)
-          cross join unnest($2::text[]) as f (flow)
-          cross join lateral (
-            select o.id from {{schema}}.transfer o
-             where o.account_id = a.account_id and o.flow = f.flow and o.id ${isBeyond}
-             order by o.id ${order}
-             limit $4
-          ) m
+           from (
+             select g.account_id, g.flow
+               from (select a.account_id, f.flow from unnest($1::text[]) as a (account_id) cross join unnest($2::text[]) as f (flow)) g
+              cross join lateral ${beyond('g', '1')} n
+              order by n.id ${order}
+              limit $4
+           ) s
+          cross join lateral ${beyond('s', '$4')} m
           order by m.id ${order}
           limit $4
        ) page on page.id = t.id
       order by t.id ${order}`,
     readTransfer,
   )
+}
 
 const lists: Readonly<Record<TokenMoveQuery['direction'], Statement<TransferRow>>> = {
-  forward: list('token_move_list', `< coalesce($3::text, 'Z')`, 'desc'),
-  backward: list('token_move_list_back', `> coalesce($3::text, '')`, 'asc'),
+  forward: list('token_move_list', '< $3', 'desc'),
+  backward: list('token_move_list_back', '> $3', 'asc'),
 }
 
 const selectOne = statement(

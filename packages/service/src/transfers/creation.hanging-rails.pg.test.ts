@@ -267,3 +267,29 @@ it('a rail that hangs has a limited number of calls of a client, and hinders nei
   await Promise.all(hung)
   expect(answers.slice(refused.length)).toEqual(Array.from({ length: 16 + 64 }, () => '201 undefined null'))
 }, 60_000)
+
+it('a brand that is rejected while the rail is asked is not shown to other banks', async () => {
+  const brandId = await patient.createAccount(token)
+  const { calls, release } = hang('validate')
+  const creating = patient.call(`/accounts/${accountId}/transfers`, {
+    ...{ token, key: crypto.randomUUID() },
+    body: {
+      amount: { value: '10', currency: 'USD' },
+      source: debit(),
+      destination: { address_id: walletId, value_type: 'USDC', transfer_type: 'base' },
+      brand: { account_id: brandId },
+    },
+  })
+  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(1), { timeout: 30_000 })
+  await inTransaction(service.context, (tx) => setAccountStatus(tx, service.context, brandId, 'rejected'))
+  release()
+  const { json } = await creating
+  expect([json['code'], json['errors']]).toMatchObject([
+    'account_not_ready',
+    [{ source: { pointer: '/brand/account_id' } }],
+  ])
+  const { rows } = await inspect(pool).query(`select from ${service.context.schema}.transfer where account_id = $1`, [
+    accountId,
+  ])
+  expect(rows).toEqual([])
+})

@@ -1,5 +1,7 @@
+import { transferStatuses } from '@outlay/core'
 import { isId, notFound, requireAccount } from '../clients/authenticate.ts'
 import { asClient } from '../database/tenant.ts'
+import { readChoices, readTypes } from '../http/filters.ts'
 import { pageOf, readPage } from '../http/pagination.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
@@ -23,6 +25,7 @@ export const transfersRoutes: RouteModule = (app, context) => {
     const page = readPage(c, context, transferFilters)
     const found = await listTransfers(asClient(context, clientId), context, accountId, {
       ...page,
+      filters: readTypes(context, readChoices(page.filters, { status: transferStatuses })),
       limit: page.size + 1,
     })
     const { rows, pagination } = pageOf(context, page, found)

@@ -309,7 +309,7 @@ export const transfersOperations: readonly Operation[] = [
     path: '/accounts/:account_id/transfers',
     tag: 'Transfers',
     summary: 'List the transfers of an account',
-    description: 'Newest first. Filters are exact, case-sensitive and combined with AND. Cursors include the filters.',
+    description: 'Newest first. Filters are combined with AND. Cursors include the filters.',
     access: 'transfers:read',
     query: {
       automation_id: z.string().optional().meta({ description: 'Transfers that this automation created.' }),
@@ -319,7 +319,7 @@ export const transfersOperations: readonly Operation[] = [
       status: z
         .string()
         .optional()
-        .meta({ description: `One of ${transferStatuses.join(', ')}.` }),
+        .meta({ description: `One of ${transferStatuses.join(', ')}; others are refused.` }),
       address_id: z.string().optional().meta({ description: 'Matches the source or the destination.' }),
       ...pageParameters,
     },

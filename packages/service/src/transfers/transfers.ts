@@ -1,5 +1,6 @@
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, listOf, run, type Statement, statement } from '../database/statement.ts'
+import { type FoundRows, pageStatement, runPage, startOf, withExaminedPage } from '../database/examined-page.ts'
+import { type Executor, listOf, run, statement } from '../database/statement.ts'
 import { readTransfer, type TransferRow } from './row.ts'
 
 /** Filters of a list of transfers: exact, case-sensitive, combined with AND. Specification: "Transfers", list. */
@@ -43,26 +44,28 @@ export async function findTransferOfAnyone(
   return row
 }
 
-/** Transfers of an account. An id is a ULID, so the order by id is the order of creation, and it never changes. */
-export function listTransfers(
+/**
+ * Transfers of an account. An id is a ULID, so the order by id is the order of creation, and it never changes. With filters, the page
+ * examines a bounded number of transfers: see {@link FoundRows}. The transfers of one `transaction_id` are found by an index.
+ */
+export async function listTransfers(
   executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   accountId: string,
   query: TransferQuery,
-): Promise<readonly TransferRow[]> {
+): Promise<FoundRows<TransferRow>> {
   const { filters, direction, position, limit } = query
-  const values = [
-    accountId,
-    position ?? null,
-    limit,
-    filters.automation_id ?? null,
-    filters.value_type ?? null,
-    filters.transfer_type ?? null,
-    filters.status ?? null,
-    filters.address_id ?? null,
-  ]
-  if (filters.transaction_id === undefined) return run(executor, context, lists[direction].all, values)
-  return run(executor, context, lists[direction].byTransaction, [...values, filters.transaction_id])
+  const { all, filtered, ofAutomation, ofTransaction } = lists[direction]
+  const whose = [accountId, position ?? startOf(orders[direction]), limit]
+  if (Object.keys(filters).length === 0) return { rows: await run(executor, context, all, whose) }
+  const others = [filters.value_type, filters.transfer_type, filters.status, filters.address_id]
+  const values = [...whose, ...others.map((one) => one ?? null)]
+  const { automation_id: automationId, transaction_id: transactionId } = filters
+  if (transactionId !== undefined) {
+    return { rows: await run(executor, context, ofTransaction, [...values, automationId ?? null, transactionId]) }
+  }
+  if (automationId === undefined) return await runPage(executor, context, filtered, values)
+  return await runPage(executor, context, ofAutomation, [...values, automationId])
 }
 
 /** Transfers of any tenant, with what came back of them. */
@@ -85,8 +88,8 @@ export async function findByWireInstructions(
   return row
 }
 
-/** Reads transfers `t` with what came back of them: the beginning of a statement. */
-export const withReturns = `select ${listOf(readTransfer, 't')}, (
+/** The columns of transfers `t`, with what came back of them. */
+const columns = `${listOf(readTransfer, 't')}, (
       select jsonb_agg(jsonb_build_object(
                'code', r.code,
                'amount', jsonb_build_object('value', r.amount_value::text, 'currency', r.amount_currency),
@@ -97,7 +100,10 @@ export const withReturns = `select ${listOf(readTransfer, 't')}, (
              ) order by r.id)
         from {{schema}}.transfer_return r
        where r.transfer_id = t.id
-    ) as returns
+    ) as returns`
+
+/** Reads transfers `t` with what came back of them: the beginning of a statement. */
+export const withReturns = `select ${columns}
   from {{schema}}.transfer t`
 
 const selectTransfer = statement(
@@ -124,34 +130,58 @@ const selectByInstructions = statement(
   readTransfer,
 )
 
-function list(name: string, direction: TransferQuery['direction'], extra: string): Statement<TransferRow> {
-  const [comparison, order] = direction === 'forward' ? ['<', 'desc'] : ['>', 'asc']
-  return statement(
-    name,
-    `${withReturns}
-      where account_id = $1
-        and ($2::text is null or id ${comparison} $2)
-        and ($4::text is null or automation_id = $4)
-        and ($5::text is null or source_value_type = $5 or destination_value_type = $5)
-        and ($6::text is null or source_transfer_type = $6 or destination_transfer_type = $6)
-        and ($7::text is null or status = $7)
-        and ($8::text is null or source_address_id = $8 or destination_address_id = $8)
-        ${extra}
-      order by id ${order}
-      limit $3`,
-    readTransfer,
-  )
+/** Filters of transfers under an alias. */
+const passes = (
+  alias: string,
+) => `($4::text is null or ${alias}.source_value_type = $4 or ${alias}.destination_value_type = $4)
+        and ($5::text is null or ${alias}.source_transfer_type = $5 or ${alias}.destination_transfer_type = $5)
+        and ($6::text is null or ${alias}.status = $6)
+        and ($7::text is null or ${alias}.source_address_id = $7 or ${alias}.destination_address_id = $7)`
+
+const filtered = `o.id, o.status, o.source_value_type, o.destination_value_type, o.source_transfer_type, o.destination_transfer_type,
+  o.source_address_id, o.destination_address_id`
+
+/** The lists of one direction. */
+function listsOf(suffix: string, isBeyond: string, order: 'asc' | 'desc') {
+  const examined = (name: string, whose: string) => {
+    const page = withExaminedPage({
+      examined: (what) =>
+        `select ${what} from {{schema}}.transfer o where ${whose} and o.id ${isBeyond} order by o.id ${order}`,
+      columns: filtered,
+      filters: passes('w'),
+      order: `w.id ${order}`,
+      limit: '$3',
+    })
+    return pageStatement(
+      `${name}${suffix}`,
+      `${page}
+       select ${columns}, p.is_edge
+         from page p
+         join {{schema}}.transfer t on t.id = p.row_id
+        order by p.is_edge, t.id ${order}`,
+      readTransfer,
+    )
+  }
+  return {
+    all: statement(
+      `transfer_list${suffix}`,
+      `${withReturns} where t.account_id = $1 and t.id ${isBeyond} order by t.id ${order} limit $3`,
+      readTransfer,
+    ),
+    filtered: examined('transfer_list_filtered', 'o.account_id = $1'),
+    ofAutomation: examined('transfer_list_of_automation', 'o.account_id = $1 and o.automation_id = $8'),
+    ofTransaction: statement(
+      `transfer_list_of_transaction${suffix}`,
+      `${withReturns}
+        where t.account_id = $1 and (t.source_transaction_id = $9 or t.destination_transaction_id = $9)
+          and t.id ${isBeyond} and ${passes('t')} and ($8::text is null or t.automation_id = $8)
+        order by t.id ${order}
+        limit $3`,
+      readTransfer,
+    ),
+  } as const
 }
 
-const ofTransaction = 'and (source_transaction_id = $9 or destination_transaction_id = $9)'
+const orders = { forward: 'desc', backward: 'asc' } as const
 
-const lists = {
-  forward: {
-    all: list('transfer_list', 'forward', ''),
-    byTransaction: list('transfer_list_by_transaction', 'forward', ofTransaction),
-  },
-  backward: {
-    all: list('transfer_list_back', 'backward', ''),
-    byTransaction: list('transfer_list_back_by_transaction', 'backward', ofTransaction),
-  },
-} as const
+const lists = { forward: listsOf('', '< $2', 'desc'), backward: listsOf('_back', '> $2', 'asc') } as const

@@ -1,7 +1,10 @@
 import { loginRequiredEventType } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Executor, type Row, run, type Statement, statement } from '../database/statement.ts'
+import { type Executor, type Row, run, statement } from '../database/statement.ts'
+
+/** What becomes of a delivery. */
+export const deliveryStatuses = ['pending', 'delivered', 'failed', 'canceled'] as const
 
 /** A delivery of an event to a webhook. */
 export interface DeliveryRow {
@@ -9,7 +12,7 @@ export interface DeliveryRow {
   readonly subscription_id: string
   readonly event_id: string
   readonly event_type: string
-  readonly status: 'pending' | 'delivered' | 'failed' | 'canceled'
+  readonly status: (typeof deliveryStatuses)[number]
   readonly attempts: number
   /** HTTP status of the last answer; null when there was none. */
   readonly last_status: number | null
@@ -62,50 +65,6 @@ export async function settleDeliveries(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** A page of the deliveries of an account, or of their attempts. */
-export interface DeliveryQuery {
-  readonly accountId: string
-  readonly subscriptionId?: string | undefined
-  readonly eventId?: string | undefined
-  readonly status?: string | undefined
-  readonly direction: 'forward' | 'backward'
-  readonly position?: string | undefined
-  readonly limit: number
-}
-
-/** Reads the deliveries of an account, newest first. In the direction `backward`, the oldest after the position come first. */
-export function listDeliveries(
-  executor: Executor | Tx,
-  context: ServiceContext,
-  query: DeliveryQuery,
-): Promise<readonly DeliveryRow[]> {
-  return run(executor, context, lists[query.direction], [
-    query.accountId,
-    query.subscriptionId ?? null,
-    query.eventId ?? null,
-    query.status ?? null,
-    query.position ?? null,
-    query.limit,
-  ])
-}
-
-/** Reads the attempts of the deliveries of an account whose results are known, newest first, or backward as {@link listDeliveries}. */
-export function listAttempts(
-  executor: Executor | Tx,
-  context: ServiceContext,
-  query: DeliveryQuery & { readonly deliveryId?: string | undefined },
-): Promise<readonly DeliveryAttemptRow[]> {
-  return run(executor, context, attemptLists[query.direction], [
-    query.accountId,
-    query.subscriptionId ?? null,
-    query.eventId ?? null,
-    query.status ?? null,
-    query.position ?? null,
-    query.limit,
-    query.deliveryId ?? null,
-  ])
-}
-
 /** True when the account has a delivery of this id. */
 export async function hasDelivery(
   executor: Executor | Tx,
@@ -153,33 +112,6 @@ interface Pruned {
   readonly last: string | null
 }
 
-const readDelivery: (row: Row) => DeliveryRow = rowDecoder('delivery', {
-  id: Column.text,
-  subscription_id: Column.text,
-  event_id: Column.text,
-  event_type: Column.text,
-  status: Column.word<DeliveryRow['status']>(),
-  attempts: Column.integer,
-  last_status: Column.nullable(Column.integer),
-  last_error: Column.nullable(Column.text),
-  last_attempt_at: Column.nullable(Column.isoTime),
-  next_attempt_at: Column.nullable(Column.isoTime),
-  created: Column.isoTime,
-})
-
-const readAttempt: (row: Row) => DeliveryAttemptRow = rowDecoder('delivery attempt', {
-  id: Column.text,
-  delivery_id: Column.text,
-  subscription_id: Column.text,
-  event_id: Column.text,
-  event_type: Column.text,
-  status: Column.word<DeliveryAttemptRow['status']>(),
-  attempt_number: Column.integer,
-  status_code: Column.nullable(Column.integer),
-  error: Column.nullable(Column.text),
-  created: Column.isoTime,
-})
-
 const readPruned: (row: Row) => Pruned = rowDecoder('pruned events', {
   count: Column.integer,
   last: Column.nullable(Column.text),
@@ -219,54 +151,6 @@ const settle = statement(
     where d.status in ('pending', 'canceled') and d.id not in (select id from mine)`,
   readId,
 )
-
-const list = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement<DeliveryRow> =>
-  statement(
-    name,
-    `select d.id::text as id, d.registration_id as subscription_id, d.event_id, e.type as event_type, d.status,
-            d.attempts, d.last_status, d.last_error, d.last_attempt_at,
-            case when d.status = 'pending' and isfinite(d.next_attempt_at) then d.next_attempt_at end as next_attempt_at,
-            d.created_at as created
-       from {{schema}}.webhook_delivery d
-       join {{schema}}.webhook_event e on e.id = d.event_id
-      where d.account_id = $1
-        and ($2::text is null or d.registration_id = $2)
-        and ($3::text is null or d.event_id = $3)
-        and ($4::text is null or d.status = $4)
-        and ($5::bigint is null or d.id ${comparison} $5)
-      order by d.id ${order}
-      limit $6`,
-    readDelivery,
-  )
-
-const lists: Readonly<Record<'forward' | 'backward', Statement<DeliveryRow>>> = {
-  forward: list('webhook_delivery_list_forward', '<', 'desc'),
-  backward: list('webhook_delivery_list_backward', '>', 'asc'),
-}
-
-const attemptList = (name: string, comparison: '<' | '>', order: 'asc' | 'desc'): Statement<DeliveryAttemptRow> =>
-  statement(
-    name,
-    `select a.id::text as id, a.delivery_id::text as delivery_id, d.registration_id as subscription_id, d.event_id,
-            e.type as event_type, a.status, a.attempt_number, a.status_code, a.error, a.attempted_at as created
-       from {{schema}}.webhook_delivery_attempt a
-       join {{schema}}.webhook_delivery d on d.id = a.delivery_id
-       join {{schema}}.webhook_event e on e.id = d.event_id
-      where a.account_id = $1
-        and ($2::text is null or d.registration_id = $2)
-        and ($3::text is null or d.event_id = $3)
-        and ($4::text is null or a.status = $4)
-        and ($5::bigint is null or a.id ${comparison} $5)
-        and ($7::bigint is null or a.delivery_id = $7)
-      order by a.id ${order}
-      limit $6`,
-    readAttempt,
-  )
-
-const attemptLists: Readonly<Record<DeliveryQuery['direction'], Statement<DeliveryAttemptRow>>> = {
-  forward: attemptList('webhook_delivery_attempt_list_forward', '<', 'desc'),
-  backward: attemptList('webhook_delivery_attempt_list_backward', '>', 'asc'),
-}
 
 const selectDelivery = statement(
   'webhook_delivery_select_id',

@@ -3,10 +3,12 @@ import { isId, notFound, requireAccount } from '../clients/authenticate.ts'
 import { inClientTransaction, type ServiceContext } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
 import { readJson } from '../http/body.ts'
+import { readChoices } from '../http/filters.ts'
 import { pageOf, readPage } from '../http/pagination.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
-import { hasDelivery, listAttempts, listDeliveries, resendEvent } from './delivery-store.ts'
+import { listAttempts, listAttemptsOfDelivery, listDeliveries } from './delivery-lists.ts'
+import { deliveryStatuses, hasDelivery, resendEvent } from './delivery-store.ts'
 import {
   changeWebhook,
   createWebhook,
@@ -47,16 +49,18 @@ export const webhooksRoutes: RouteModule = (app, context) => {
   app.get('/accounts/:account_id/webhooks/deliveries', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'webhooks:read')
     const page = readPage(c, context, ['subscription_id', 'event_id', 'status'])
-    const { subscription_id: subscriptionId, event_id: eventId, status } = page.filters
+    const filters = readChoices(page.filters, { status: deliveryStatuses })
+    const { subscription_id: subscriptionId, event_id: eventId, status } = filters
     const { direction, position } = page
     const query = { accountId, subscriptionId, eventId, status, direction, position, limit: page.size + 1 }
     const client = asClient(context, clientId)
     // The public contract has a row for each attempt.
-    const { rows, pagination } =
-      context.dialect === 'public'
-        ? pageOf(context, page, await listAttempts(client, context, query))
-        : pageOf(context, page, (await listDeliveries(client, context, query)).map(deliveryView))
-    return c.json({ deliveries: rows, pagination })
+    if (context.dialect === 'public') {
+      const { rows, pagination } = pageOf(context, page, await listAttempts(client, context, query))
+      return c.json({ deliveries: rows, pagination })
+    }
+    const { rows, pagination } = pageOf(context, page, await listDeliveries(client, context, query))
+    return c.json({ deliveries: rows.map(deliveryView), pagination })
   })
 
   app.get('/accounts/:account_id/webhooks/deliveries/:delivery_id/attempts', async (c) => {
@@ -65,8 +69,8 @@ export const webhooksRoutes: RouteModule = (app, context) => {
     const client = asClient(context, clientId)
     if (!/^[0-9]{1,18}$/.test(deliveryId) || !(await hasDelivery(client, context, accountId, deliveryId)))
       throw notFound('delivery')
-    const query = { accountId, deliveryId, direction: 'forward', limit: mostAttempts } as const
-    return c.json({ attempts: await listAttempts(client, context, query) })
+    const query = { accountId, deliveryId, limit: mostAttempts }
+    return c.json({ attempts: await listAttemptsOfDelivery(client, context, query) })
   })
 
   // Behind the paths that have a name in its place.

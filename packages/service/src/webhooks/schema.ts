@@ -308,7 +308,10 @@ export const webhooksOperations: readonly Operation[] = [
     description: 'Newest first.',
     query: {
       ...filters,
-      status: z.string().optional().meta({ description: 'One of pending, delivered, failed, canceled.' }),
+      status: z
+        .string()
+        .optional()
+        .meta({ description: 'One of pending, delivered, failed, canceled; others are refused.' }),
     },
     answers: { 200: { description: 'A page.', schema: deliveryListSchema } },
   },

@@ -1,4 +1,4 @@
-import type { Logger, PaymentDetails } from '@outlay/core'
+import { Amount, type Logger, OutlayError, type PaymentDetails } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../../context.ts'
@@ -31,7 +31,10 @@ export interface SimulatedDeposit extends Pick<PaymentDetails, 'senderName' | 's
 export interface SimulatedVirtualAccounts extends VirtualAccountBank {
   /** The automation that an account number belongs to; `undefined` for an unknown one. */
   findOwner(accountNumber: string): Promise<string | undefined>
-  /** Simulates a payment. Resolves with the bank's reference; for a repeat, with the first one's. */
+  /**
+   * Simulates a payment. Resolves with the bank's reference; for a repeat, with the first one's.
+   * @throws OutlayError `conflict` for a reference that another amount has.
+   */
   receive(deposit: SimulatedDeposit): Promise<string>
   /** Reporters of opened accounts and of deposits. */
   reporters(listener: VirtualAccountListener): readonly Reporter[]
@@ -78,11 +81,17 @@ export function createVirtualAccounts(options: VirtualAccountsOptions): Simulate
       await run(system, options, insertDeposit, [...key, bankReference, deposit.amount, details])
       const [row] = await run(system, options, selectDeposit, key)
       if (row === undefined) throw new Error('The deposit was not written.')
+      if (!Amount.equals(dollars(row.amount), dollars(deposit.amount))) {
+        const message = `An earlier deposit of this reference has another amount, ${row.amount}; nothing was sent. Use another reference.`
+        throw new OutlayError('conflict', message, { field: 'reference' })
+      }
       return row.bankReference
     },
     reporters: (listener) => [reportOpened(options, listener), reportDeposits(options, listener)],
   }
 }
+
+const dollars = (value: string): Amount => ({ value, currency: 'USD' })
 
 const accountNumberPattern = /^9(\d{11})$/
 
@@ -163,7 +172,7 @@ const readDeposit = rowDecoder('deposit', {
   amount: Column.text,
   details: Column.json<PaymentDetails>(),
 })
-const readReference = rowDecoder('deposit', { bankReference: Column.text })
+const readSent = rowDecoder('deposit', { bankReference: Column.text, amount: Column.text })
 
 type AccountRow = ReturnType<typeof readAccount>
 type DepositRow = ReturnType<typeof readDeposit>
@@ -205,9 +214,9 @@ const insertDeposit = statement(
 
 const selectDeposit = statement(
   'rail_deposit_select',
-  `select bank_reference from {{schema}}.rail_deposit
+  `select bank_reference, amount from {{schema}}.rail_deposit
     where automation_id = $1 and transfer_type = $2 and reference = $3`,
-  readReference,
+  readSent,
 )
 
 const lockDeposits = statement(

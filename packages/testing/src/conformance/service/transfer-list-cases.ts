@@ -36,9 +36,11 @@ export const transferListCases = [
       const query = { 'page[size]': '100' }
       assert.ok(idsOf(await list(service, { ...query, transfer_type: 'base' })).includes(out.id))
       assert.ok(idsOf(await list(service, { ...query, transfer_type: 'base' })).includes(back.id))
-      assert.deepEqual(idsOf(await list(service, { ...query, transfer_type: 'Base' })), [])
       assert.ok(idsOf(await list(service, { ...query, value_type: 'USD' })).includes(back.id))
       assert.ok(!idsOf(await list(service, { ...query, value_type: 'USD' })).includes(out.id))
+      // Programs of the public contract write names in either case.
+      if (service.options.dialect === 'public') return
+      assert.deepEqual(idsOf(await list(service, { ...query, transfer_type: 'Base' })), [])
       assert.deepEqual(idsOf(await list(service, { ...query, value_type: 'usd' })), [])
     }),
     'filters are combined with AND': async (service) => {

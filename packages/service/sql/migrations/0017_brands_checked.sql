@@ -1,0 +1,1 @@
+-- The function transfer_hold checks the brand of a transfer, too.
