@@ -16,10 +16,14 @@ const names = [
 ]
 const known = new RegExp(`\\b(${names.join('|')})\\b|\\{\\{queue\\}\\}`)
 
-/** The one file of a package in which its tests, or a program beside the packages, know the queue behind the engine. */
+/**
+ * The one file of a package in which its tests, or a program beside the packages, know the queue behind the engine, and the example of a
+ * library that would drop the queue's tables.
+ */
 const doors = [
   ...['packages/adapters-pg/test/queue.ts', 'packages/cli/test/queue.ts', 'packages/testing/src/conformance/queue.ts'],
   ...['bench/src/contenders/queue.ts', 'e2e/src/queue.ts', 'examples/payroll/src/report.ts', 'simulator/src/queue.ts'],
+  'examples/fastify-mikro-orm/src/database.ts',
 ]
 
 /** Tables and columns of pg-boss as tests write them. */

@@ -16,6 +16,7 @@ export type { SchemaDifference } from './inspection/schema-differences.ts'
 export * from './inspection/schema-state.ts'
 export type { StuckTransfer } from './inspection/stuck-transfers.ts'
 export type { TableLock } from './inspection/table-locks.ts'
+export type { TransferFilter } from './inspection/transfer-filter.ts'
 export * from './inspection/transfer-reads.ts'
 export { queueSchemaVersion } from './queue/queue-schema.ts'
 export {

@@ -14,31 +14,7 @@ import type { DatabaseNames } from '../schema/database-names.ts'
 import { readOne, transferColumns } from '../transfers/transfer-row.ts'
 import { type ReturnRecord, readReturn, returnsText } from './return-records.ts'
 import { readStuck, type StuckTransfer, stuckText } from './stuck-transfers.ts'
-
-/** Which transfers to list. Members that are absent do not narrow the list. */
-export interface TransferFilter {
-  readonly accountId?: string | undefined
-  readonly gateway?: string | undefined
-  readonly stage?: Stage | undefined
-  readonly status?: TransferStatus | undefined
-  readonly reason?: string | undefined
-  readonly idempotencyKey?: string | undefined
-  /** Decimal string; 12.5 and 12.50 are one amount. */
-  readonly amount?: string | undefined
-  /** In any case of its letters. */
-  readonly currency?: string | undefined
-  /** Enqueued then or later, and before `until`; ISO 8601. */
-  readonly since?: string | undefined
-  readonly until?: string | undefined
-  /** Transfers that have all of these pairs. */
-  readonly metadata?: Metadata | undefined
-  /** Transfers of this batch. */
-  readonly batchId?: string | undefined
-  /** Only transfers older than the one with this id: the last one of the page before. */
-  readonly before?: string | undefined
-  /** At most so many. Default 50. */
-  readonly limit?: number | undefined
-}
+import { conditionsOf, type TransferFilter } from './transfer-filter.ts'
 
 /** What the transfers of a list come to, in one currency and status. */
 export interface TransferTotal {
@@ -280,36 +256,6 @@ async function gatherEvidence(read: Read, id: string): Promise<TransferEvidence 
 }
 
 const lowestId = (atMs: number): string => Id.lowest(new Date(Math.max(0, atMs)))
-
-/** One pair of metadata: a condition of its own for each, so that the planner can begin with the rarest. */
-const pairText = `v.id in (select m.transfer_id from jsonb_each_text($::jsonb) p
-  join {{schema}}.transfer_metadata m on m.name = p.key and m.value = p.value)`
-
-/** Only the filters that are given stand in the text, so that the planner sees which partial index fits. */
-function conditionsOf(filter: TransferFilter): { readonly where: string; readonly values: readonly unknown[] } {
-  const wanted = [
-    ['v.account_id = $', filter.accountId],
-    ['v.gateway = $', filter.gateway],
-    ['v.stage = $', filter.stage],
-    ['v.status = $', filter.status],
-    ['v.reason = $', filter.reason],
-    ['v.idempotency_key = $', filter.idempotencyKey],
-    ['v.amount::numeric = $::numeric', filter.amount],
-    ['lower(v.currency) = lower($)', filter.currency],
-    ['v.created_at >= $::timestamptz', filter.since],
-    ['v.created_at < $::timestamptz', filter.until],
-    ['v.batch_id = $', filter.batchId],
-    ['v.id < $', filter.before],
-    ...Object.entries(filter.metadata ?? {}).map((pair) => [pairText, JSON.stringify(Object.fromEntries([pair]))]),
-  ].filter(([, value]) => value !== undefined)
-  const conditions = wanted.map(([condition = ''], index) => condition.replace('$', () => `$${index + 1}`))
-  // The place of a stage says which index has it.
-  if (filter.stage === 'submitted') conditions.push('v.next_poll_at is not null')
-  else if (filter.stage !== undefined && filter.stage !== 'settled')
-    conditions.push("v.remote_id is null and v.status = 'pending'")
-  const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
-  return { where, values: wanted.map(([, value]) => value) }
-}
 
 function listStatement(filter: TransferFilter): { readonly text: string; readonly values: readonly unknown[] } {
   const { where, values } = conditionsOf(filter)

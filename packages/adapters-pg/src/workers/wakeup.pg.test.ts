@@ -20,9 +20,9 @@ describe('a wake-up', async () => {
     const isOpen = new Promise<void>((resolve) => {
       opened = resolve
     })
-    let heard: () => void = () => undefined
-    const isHeard = new Promise<void>((resolve) => {
-      heard = resolve
+    let received: () => void = () => undefined
+    const isReceived = new Promise<void>((resolve) => {
+      received = resolve
     })
     const wakeup = startWakeup({
       driver: pgDriver(pool),
@@ -31,14 +31,14 @@ describe('a wake-up', async () => {
       onWake(isOutboxAlone) {
         woken.push(isOutboxAlone)
         if (woken.length === 1) opened()
-        else heard()
+        else received()
       },
     })
     await isOpen
     const notified = once(watch, 'notification')
     await act()
     await notified
-    await isHeard
+    await isReceived
     await wakeup.stop()
     await watch.end()
     return woken.slice(1)

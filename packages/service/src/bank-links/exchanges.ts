@@ -86,7 +86,7 @@ export async function pruneExchanges(executor: Executor, context: ServiceContext
 }
 
 /** Number of rows that one statement reads to delete the old ones among them. */
-export const pruneSize = 1_000
+const pruneSize = 1_000
 
 type PrunedExchanges = ReturnType<typeof readPruned>
 

@@ -37,7 +37,7 @@ export async function revokeToken(
 }
 
 /** Number of tokens that one statement deletes. */
-export const pruneSize = 1_000
+const pruneSize = 1_000
 
 /**
  * Deletes tokens that expired before `before`. Returns how many. It commits after each {@link pruneSize} of them: while a long transaction runs,

@@ -28,7 +28,7 @@ export interface SharedPool {
  * asks for, others find a connection. `limitMs` is how long the work waits for its client's share. Do not call it inside of other work of the client,
  * which has a place already: all of them could wait for each other.
  *
- * @throws OutlayError `service_unavailable` when it has waited so long, and at once when too many wait. {@link isShareRefusal} tells it from
+ * @throws OutlayError `service_unavailable` when it has waited so long, and at once when too many wait. {@link isShareRefusal} knows it from
  *   others. The log says once that a client is refused, until one of its works finds a free place again.
  */
 export async function withinShare<T>(
