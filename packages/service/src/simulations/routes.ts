@@ -143,7 +143,7 @@ async function receiveWire(c: ServiceRequest, context: ServiceContext, simulatio
   return answer(c, context, caller, row.id)
 }
 
-/** The automation of the caller that has this account number; one of another client is not told apart from none. */
+/** The automation of the caller that has this account number; one of another client is answered like none. */
 async function findOwnAutomation(
   context: ServiceContext,
   caller: Caller,
