@@ -229,6 +229,7 @@ export function reportGauges(telemetry: Telemetry, backend: BacklogPort): () => 
   return telemetry.gauges([backlog, unsubmittedAge, undelivered, lag, deadLetters], async () => {
     const [counts, delays] = await Promise.all([backend.backlog(), backend.delays()])
     const stages = {
+      held: counts.held,
       queued: counts.queued,
       submitting: counts.submitting,
       awaiting_funds: counts.awaitingFunds,
