@@ -24,6 +24,7 @@ export const players = [
   'returned_payments',
   'two_gateways',
   'quotes',
+  'approvals',
 ] as const
 
 /** Name of a player. */
@@ -116,6 +117,10 @@ export type PlayerStep =
       readonly payouts: readonly PlannedPayout[]
       readonly seconds: number
     }
+  /** Another process of the host sets policies: from so many units on a payout has to be approved by two; null for none. */
+  | { readonly do: 'set_policies'; readonly from: number | null }
+  /** `by` is who does it among those who may, and those who may not. */
+  | { readonly do: 'approve' | 'reject' | 'hold_back' | 'let_go'; readonly payout: number; readonly by: number }
   /** Healthy tenants must be served now. */
   | { readonly do: 'serve' }
 
@@ -216,6 +221,11 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
       }),
     ],
   ],
+  approvals: ({ some, oneOf, below }) => [
+    [8, () => ({ do: 'set_policies', from: oneOf([5, 5, 20, null]) })],
+    [20, () => ({ do: 'approve', payout: some(), by: below(4) })],
+    [8, () => ({ do: oneOf(['reject', 'hold_back', 'hold_back', 'let_go', 'let_go']), payout: some(), by: below(4) })],
+  ],
   firewalls: ({ some, oneOf, fraction }) => [
     [8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]), isNew: fraction() < 0.7 })],
   ],
@@ -230,7 +240,7 @@ export function playerSteps(draw: Draw, taking: ReadonlySet<Player>): Choices<Pl
 const fewPlayers = 3
 
 /** Those that came later: they are drawn from dice of their own, one after the other, so that seeds without them mean what they meant. */
-const latePlayers: readonly Player[] = ['returned_payments', 'two_gateways', 'quotes']
+const latePlayers: readonly Player[] = ['returned_payments', 'two_gateways', 'quotes', 'approvals']
 
 /** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */
 export function drawPlayers({ fraction }: Draw, playing: ReadonlySet<Player>, late: Draw): ReadonlySet<Player> {

@@ -2,6 +2,7 @@ import { waitUntil } from '@outlay/testing'
 import { grant, revoke } from '../environment/tenant-access.ts'
 import { answerWithPages } from '../plan/network.ts'
 import type { PlayerStep } from '../plan/players.ts'
+import { decide, setPolicies } from './approvals.ts'
 import { endHolds, hold } from './holds.ts'
 import { findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { maintain, useOwnPool } from './host-pools.ts'
@@ -61,6 +62,13 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
       return payWithQuote(at, step)
     case 'resubmit_twice':
       return resubmitTwice(at, step.choice)
+    case 'set_policies':
+      return setPolicies(at, step.from)
+    case 'approve':
+    case 'reject':
+    case 'hold_back':
+    case 'let_go':
+      return decide(at, step.do, step.payout, step.by)
     case 'serve':
       return serve(at)
   }
