@@ -183,6 +183,11 @@ export function evaluatePolicies(
   return { holds: holds.sort((a, b) => (order(a) < order(b) ? -1 : 1)) }
 }
 
+const rangeMembers = Object.keys({ from: true, below: true } satisfies Record<keyof AmountRange, true>)
+const timeMembers = Object.keys({ zone: true, from: true, to: true, days: true } satisfies Record<
+  keyof PolicyTime,
+  true
+>)
 const maxPolicies = 100
 const maxSteps = 10
 const maxCount = 10
@@ -226,7 +231,7 @@ function readAmounts(value: unknown, field: string, catalog: Catalog): PolicyCon
     const at = `${field}.${given}`
     const currency = nameOf(catalog.valueType, catalog.valueTypes)(given, at)
     if (ranges.has(currency)) fail(at, `is ${currency} again`)
-    checkNames(range, ['from', 'below'], at)
+    checkNames(range, rangeMembers, at)
     const { from, below } = range as AmountRange
     if (from === undefined && below === undefined) fail(at, 'must have from, below or both')
     for (const [name, bound] of Object.entries({ from, below })) {
@@ -247,7 +252,7 @@ const isTime = (value: unknown, last: string): boolean =>
 
 function readTime(value: unknown, field: string): PolicyTime | undefined {
   if (value === undefined) return undefined
-  checkNames(value, ['zone', 'from', 'to', 'days'], field)
+  checkNames(value, timeMembers, field)
   const { zone, from, to, days } = value as Record<keyof PolicyTime, unknown>
   if (from !== undefined && !isTime(from, '')) fail(`${field}.from`, 'must be a time such as 18:00')
   if (to !== undefined && !isTime(to, '24:00')) fail(`${field}.to`, 'must be a time such as 08:00, or 24:00')

@@ -33,7 +33,7 @@ type Requirements = Pick<HeldState, 'holds'> & {
 }
 
 /** The approvals that are missing for what holds a transfer, one step for each. */
-export const findMissing = ({ holds, approvals }: Requirements): readonly ApprovalStep[] =>
+const findMissing = ({ holds, approvals }: Requirements): readonly ApprovalStep[] =>
   holds.flatMap(({ requirement }) => (requirement === undefined ? [] : Approval.missing(requirement, approvals)))
 
 /** Creates the commands of held transfers. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
