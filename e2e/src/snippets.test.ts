@@ -9,6 +9,7 @@ import { root } from '../../scripts/packages.ts'
 const documents = [
   'README.md',
   'docs/guides/after-a-restore.md',
+  'docs/guides/approvals.md',
   'docs/guides/batches.md',
   'docs/guides/counterparties.md',
   'docs/guides/finding-transfers.md',

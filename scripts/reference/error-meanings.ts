@@ -114,6 +114,14 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
   ],
   transfer_not_found: ['The engine has no such transfer.', 'Check the id; `outlay transfers list` shows them.'],
   transfer_not_cancelable: ['It is final, or its money may have moved.', '`outlay prove` shows the evidence about it.'],
+  policy_refused: [
+    'A policy refuses the transfer; the message has its name and why.',
+    'Change the request, or have the policy changed.',
+  ],
+  approval_refused: [
+    'This person may not approve or release the transfer: who created it may not, nobody may twice, and a role is asked for.',
+    'Let somebody else do it.',
+  ],
   subscription_attended: [
     'A running process attends the subscription, and would receive no later event after its removal.',
     'Stop the processes that subscribe to it. Two minutes after the last one it can be removed.',

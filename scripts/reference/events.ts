@@ -4,6 +4,7 @@ import { code, type Page, paragraphs, table } from './markdown.ts'
 const engineMeanings: Readonly<Record<string, string>> = {
   'transfer.enqueued':
     'Its row was written, in the transaction of the host. Stored only where a subscription wants it; otherwise the row of the transfer says it.',
+  'transfer.held': 'People have to approve or release it before it is sent; the reason is the first of what holds it.',
   'transfer.submitted': 'The service accepted it and gave it an id.',
   'transfer.rerouted':
     'Its gateway refused it before anything moved, and another one takes it over: `event.transfer.gateway`. Its key and its id stay.',
@@ -12,7 +13,7 @@ const engineMeanings: Readonly<Record<string, string>> = {
   'transfer.blocked': 'Only a person can decide; the reason says why.',
   'transfer.missing':
     'The service accepted it and has not known it for an hour, perhaps because its database lost commits. Polling continues; a person has to find out what was paid.',
-  'transfer.released': 'It returned to the queue, by a person or because funds arrived.',
+  'transfer.released': 'It returned to the queue, by people or because funds arrived.',
   'transfer.processing': 'Money is moving.',
   'transfer.completed': 'Money has arrived. Final.',
   'transfer.failed':

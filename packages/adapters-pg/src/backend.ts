@@ -12,6 +12,9 @@ import { type BatchStore, createBatchStore } from './batches/batches.ts'
 import { startBatchFolder } from './batches/folder.ts'
 import { type ClockJumpStore, createClockJumpStore } from './clock/clock-jumps.ts'
 import { startClockWatch } from './clock/clock-watch.ts'
+import { createAuditStore } from './control/audit.ts'
+import { createHoldStore } from './control/holds.ts'
+import { createPolicyStore } from './control/policies.ts'
 import type { Driver, SqlSession } from './database/driver.ts'
 import { unlessLocked } from './database/lock-timeout.ts'
 import { systemRuntime } from './database/runtime.ts'
@@ -171,6 +174,9 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
 const createCommands = <Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notify: boolean) => ({
   ...createCommandStore(driver, tokens, notify),
   ...createResubmissionStore(driver, tokens),
+  ...createHoldStore(driver, tokens, notify),
+  ...createPolicyStore(driver, tokens),
+  ...createAuditStore(driver, tokens),
 })
 
 async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parameters<typeof applyMigrations>[1]) {

@@ -2,6 +2,7 @@
 export * from './commands/accounts.ts'
 export * from './commands/archive.ts'
 export * from './commands/batches.ts'
+export * from './commands/control.ts'
 export * from './commands/events.ts'
 export * from './commands/migration.ts'
 export * from './commands/proof.ts'

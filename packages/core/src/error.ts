@@ -62,6 +62,8 @@ export const errorCodes = [
   'no_transaction',
   'transfer_not_found',
   'transfer_not_cancelable',
+  'policy_refused',
+  'approval_refused',
   'subscription_attended',
   'events_undelivered',
   'environment_mismatch',

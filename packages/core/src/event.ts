@@ -9,6 +9,7 @@ import type { TransferStatus } from './transfer-status.ts'
 export const eventTypes = [
   'transfer.enqueued',
   'transfer.adopted',
+  'transfer.held',
   'transfer.submitted',
   'transfer.rerouted',
   'transfer.awaiting_funds',

@@ -5,6 +5,7 @@ import { drain, waitUntil } from './harness.ts'
 const empty: Backlog = {
   queued: 0,
   submitting: 0,
+  held: 0,
   awaitingFunds: 0,
   submitted: 0,
   blocked: 0,

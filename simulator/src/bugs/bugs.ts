@@ -60,6 +60,48 @@ export const bugs: readonly Bug[] = [
     sql: { on: 'service', name: 'quote_claim', from: 'and q.transfer_id is null', to: '' },
   },
   {
+    name: 'creator_approves',
+    breaks: ['approved_by_two'],
+    backend: (backend) => ({
+      ...backend,
+      async lockHolds(tx, transferId) {
+        const held = await backend.lockHolds(tx, transferId)
+        return held === undefined ? held : { ...held, createdBy: null }
+      },
+    }),
+  },
+  {
+    name: 'held_is_dispatched',
+    breaks: ['approved_by_two'],
+    sql: [
+      { on: 'host', name: 'record_enqueued', from: 'and (p_held is null or n.id <> all (p_held))', to: '' },
+      {
+        on: 'host',
+        name: 'fetch_for_gateways',
+        from: `t.stage in ('queued', 'submitting', 'awaiting_funds')`,
+        to: `t.stage in ('held', 'queued', 'submitting', 'awaiting_funds')`,
+      },
+    ],
+  },
+  {
+    name: 'stale_policy_passes',
+    breaks: ['approved_by_two'],
+    sql: [
+      {
+        on: 'host',
+        name: 'enqueue_one_with',
+        from: `if v_tag is distinct from p_beside ->> 'policies' then`,
+        to: 'if false then',
+      },
+      {
+        on: 'host',
+        name: 'enqueue_many_with',
+        from: `if v_is_judged and v_tag is distinct from v_first ->> 'policies' then`,
+        to: 'if false then',
+      },
+    ],
+  },
+  {
     name: 'no_fence_at_settle',
     breaks: ['status_path', 'nothing_stuck', 'same_on_both_sides', 'one_effect', 'keys'],
     sql: {

@@ -44,6 +44,9 @@ export interface Tenant {
   request(payout: PlannedPayout): EnqueueRequest
 }
 
+/** Who creates payouts where there are policies. */
+export const creator = 'carl'
+
 /** USDC of a new tenant: little enough that some payouts wait for more. */
 const firstFunds = 600
 
@@ -60,6 +63,8 @@ export interface TenantOptions {
   readonly twoGateways: boolean
   /** They pay to a bank of another currency. */
   readonly hasQuotes: boolean
+  /** Payouts name who created them. */
+  readonly hasPolicies: boolean
   /** Place of a payout among those of its tenant: its key at the host, which other tenants have too. */
   readonly placeOf: (payout: PlannedPayout) => number
 }
@@ -104,7 +109,7 @@ async function makeTenant(
   seed: number,
   account: SeededClient['accounts'][number],
   clients: readonly Credentials[],
-  { links, placeOf, twoGateways, hasQuotes }: TenantOptions,
+  { links, placeOf, twoGateways, hasQuotes, hasPolicies }: TenantOptions,
 ): Promise<Tenant> {
   const wallet = account.wallets.find(({ transferTypes }) => transferTypes.includes('base'))
   const [credentials] = clients
@@ -149,6 +154,7 @@ async function makeTenant(
       accountId,
       idempotencyKey: `payout-${seed}-${placeOf(payout)}`,
       note: `payout ${payout.number}`,
+      ...(hasPolicies ? { createdBy: creator } : {}),
       ...(quotes.has(payout.number) ? { quoteId: quotes.get(payout.number) } : {}),
       ...(payout.inSeconds === undefined ? {} : { notBefore: new Date(Date.now() + payout.inSeconds * 1_000) }),
       amount: amountOf(payout),

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 /**
  * Lets time pass for an engine by moving everything it has written into the past, since Postgres' own clock cannot be set.
  * Returns the function that does it, for the schemas as they are now. When workers last saw their database does not change: a time
- * that is earlier than one which they know of is what a restored database has.
+ * that is earlier than one which they know of is what a restored database has. Nor does what nobody may change.
  */
 export async function prepareTimeTravel(
   pool: Pool,
@@ -13,7 +13,7 @@ export async function prepareTimeTravel(
     `select format('%I.%I', c.table_schema, c.table_name) as name, array_agg(quote_ident(c.column_name)::text) as columns
      from information_schema.columns c
      join pg_class t on t.relname = c.table_name and t.relnamespace = c.table_schema::regnamespace and t.relkind = 'r'
-     where c.table_schema = any ($1) and c.table_name not in ('migration', 'known_database') and c.data_type = 'timestamp with time zone' and c.is_generated = 'NEVER'
+     where c.table_schema = any ($1) and c.table_name not in ('migration', 'known_database', 'audit', 'policy_version') and c.data_type = 'timestamp with time zone' and c.is_generated = 'NEVER'
      group by 1 order by 1`,
     [schemas],
   )

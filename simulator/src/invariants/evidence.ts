@@ -17,6 +17,8 @@ export interface Evidence {
   readonly keysSeen: ReadonlySet<string>
   /** Transfers that somebody else made, by their id at the service. */
   readonly foreign: ReadonlyMap<string, ForeignTransfer>
+  /** Transfers that were enqueued while two others than their creator had to approve them. */
+  readonly toApprove?: ReadonlySet<string>
   /** What went wrong in a way that is never right, whatever the faults. */
   readonly mistakes: readonly Violation[]
   /** True when one client of the service has the accounts of all tenants. */

@@ -1,4 +1,5 @@
 import type { Violation } from '../violation.ts'
+import { checkApprovals } from './approvals.ts'
 import { checkClients, checkLifetimes, checkTimes, checkUnknown } from './attempts.ts'
 import { checkEffects, checkEvents } from './events.ts'
 import type { Evidence } from './evidence.ts'
@@ -18,6 +19,7 @@ export async function checkAll(at: Evidence): Promise<readonly Violation[]> {
     checkEvents,
     checkReturns,
     checkQuotes,
+    checkApprovals,
     checkEffects,
     checkLedger,
     checkTimes,

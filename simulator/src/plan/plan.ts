@@ -229,6 +229,15 @@ function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[]
     const tenant = step.do === 'return' ? step.nth : step.choice
     return [enqueue(tenant % tenants, 1 + below(4), 'ach'), pause, days, pause, step]
   }
+  // Something that is held, of a process that does not know the policies yet, and those who may approve it at once.
+  if (step.do === 'set_policies') {
+    const held = enqueue(below(tenants), 1 + below(3))
+    const large = held.payouts.map((payout) => ({ ...payout, amount: 25 }))
+    const approvals = large.flatMap(({ number: payout }) =>
+      [2, 0, 1].map((by) => ({ do: 'approve', payout, by }) as const satisfies Step),
+    )
+    return [step, { ...held, payouts: large }, ...approvals.slice(0, below(7))]
+  }
   // Something that fails.
   if (step.do === 'resubmit_twice') return [enqueue(step.choice % tenants, 1, 'refused'), step]
   if (step.do === 'correct') {

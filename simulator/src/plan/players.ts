@@ -27,6 +27,7 @@ export const players = [
   'batches',
   'corrections',
   'decided_returns',
+  'approvals',
 ] as const
 
 /** Name of a player. */
@@ -130,6 +131,10 @@ export type PlayerStep =
       readonly ends: 'commit' | 'rollback'
     }
   | Correct
+  /** Another process of the host sets policies: from so many units on a payout has to be approved by two; null for none. */
+  | { readonly do: 'set_policies'; readonly from: number | null }
+  /** `by` is who does it among those who may, and those who may not. */
+  | { readonly do: 'approve' | 'reject' | 'hold_back' | 'let_go'; readonly payout: number; readonly by: number }
   /** Healthy tenants must be served now. */
   | { readonly do: 'serve' }
 
@@ -324,6 +329,11 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
   decided_returns: ({ some, below, fraction }) => [
     [12, () => ({ do: 'misreport_return', choice: some(), isDecided: fraction() < 0.7, times: 1 + below(3) })],
   ],
+  approvals: ({ some, oneOf, below }) => [
+    [8, () => ({ do: 'set_policies', from: oneOf([5, 5, 20, null]) })],
+    [20, () => ({ do: 'approve', payout: some(), by: below(4) })],
+    [8, () => ({ do: oneOf(['reject', 'hold_back', 'hold_back', 'let_go', 'let_go']), payout: some(), by: below(4) })],
+  ],
   firewalls: ({ some, oneOf, fraction }) => [
     [8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]), isNew: fraction() < 0.7 })],
   ],
@@ -345,6 +355,7 @@ const latePlayers: readonly Player[] = [
   'batches',
   'corrections',
   'decided_returns',
+  'approvals',
 ]
 
 /** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */

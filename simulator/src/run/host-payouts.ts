@@ -1,4 +1,5 @@
 import type { ResubmitOptions } from '@outlay/core'
+import type { Asked } from '@outlay/judge'
 import type { PoolClient } from 'pg'
 import type { Tenant } from '../environment/tenant.ts'
 import { askedLegOf, askedOf } from '../judging/asked.ts'
@@ -12,6 +13,13 @@ export const tenantOf = (at: Run, index: number): Tenant => {
   return tenant
 }
 
+/** Notes a transfer that is enqueued, if it has to be approved. */
+function noteApproval({ approvedFrom, toApprove }: Run, transferId: string, asked: object | null): void {
+  const { amount } = (asked ?? {}) as Partial<Asked>
+  if (approvedFrom !== undefined && amount !== undefined && Number(amount.value) >= approvedFrom)
+    toApprove.add(transferId)
+}
+
 /** Writes a payout down beside its transfer, as hosts do, with what was asked for. */
 export const keepPayout = (
   at: Run,
@@ -23,6 +31,7 @@ export const keepPayout = (
   batchId: string | null = null,
 ) => {
   at.numbers.set(transferId, number)
+  noteApproval(at, transferId, asked)
   const status = at.toRefuse.get(number)
   if (status !== undefined) at.misconduct.refuse(transferId, status)
   return tx.query(

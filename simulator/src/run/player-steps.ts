@@ -2,6 +2,7 @@ import { waitUntil } from '@outlay/testing'
 import { grant, revoke } from '../environment/tenant-access.ts'
 import { answerWithPages } from '../plan/network.ts'
 import type { PlayerStep } from '../plan/players.ts'
+import { decide, setPolicies } from './approvals.ts'
 import { commandBatch, fillBatch } from './batches.ts'
 import { correct } from './corrections.ts'
 import { misreportReturn } from './decided-returns.ts'
@@ -72,6 +73,13 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
       return commandBatch(at, step)
     case 'correct':
       return correct(at, step)
+    case 'set_policies':
+      return setPolicies(at, step.from)
+    case 'approve':
+    case 'reject':
+    case 'hold_back':
+    case 'let_go':
+      return decide(at, step.do, step.payout, step.by)
     case 'serve':
       return serve(at)
   }

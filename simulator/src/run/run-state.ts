@@ -49,6 +49,10 @@ export interface Run extends RunContext {
   readonly dismissed: Set<string>
   /** How banks return payments that were complete when all is done; absent when they do not. */
   returns?: Extract<PlayerStep, { readonly do: 'return' }>
+  /** From how many units on payouts have to be approved now; absent while they have not. */
+  approvedFrom?: number | undefined
+  /** Transfers that were enqueued while they had to be. */
+  readonly toApprove: Set<string>
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
   faults: number
   /** Workers that were started so far. */

@@ -75,6 +75,7 @@ export async function run(
     toRefuse: new Map<number, number>(),
     foreign: new Map(),
     watched: new Set<string>(),
+    toApprove: new Set<string>(),
     forgottenAt: [],
     holds: new Set<Hold>(),
     faults: 0,
@@ -158,6 +159,7 @@ function tenantOptions({ tenants: count, sharesClient, twoGateways = false, step
     links: steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit')),
     hasTwoClients: steps.some((step) => step.do === 'change_client'),
     hasQuotes: steps.some((step) => step.do === 'quote'),
+    hasPolicies: steps.some((step) => step.do === 'set_policies'),
     placeOf: ({ number }) => places.get(number) ?? number,
   }
 }

@@ -3,6 +3,7 @@ import { simulate } from '../environment/tenant.ts'
 import { grant } from '../environment/tenant-access.ts'
 import { countJobs, hasDueJob } from '../queue.ts'
 import { startWorker, type Worker } from '../workers/worker.ts'
+import { approveAll } from './approvals.ts'
 import { resumeBatches } from './batches.ts'
 import { endHolds } from './holds.ts'
 import { tenantOf } from './host-payouts.ts'
@@ -24,6 +25,7 @@ const patience = 500
 /** Ends every fault, gives money to who lacks it, and lets time pass until nothing is left to do. Says how long it took. */
 export async function settle(at: Run): Promise<string> {
   await heal(at)
+  await approveAll(at)
   let left = patience
   for (let round = 0; round < mostRounds; round += 1) {
     // A worker sweeps when it starts, and a new one each round is what a host with restarts is like.
@@ -116,6 +118,7 @@ async function isDue({ environment }: Run): Promise<boolean> {
 /** Whether nothing is left but what waits for a person to decide. */
 const isDone = (backlog: Backlog, decisions = 0): boolean =>
   backlog.queued +
+    backlog.held +
     backlog.submitting +
     backlog.awaitingFunds +
     backlog.submitted +
@@ -157,4 +160,5 @@ async function release(at: Run): Promise<void> {
     `select id from outlay.transfer where stage = 'blocked' and reason is distinct from 'key_expired'`,
   )
   for (const { id } of rows) await at.office.transaction((tx) => at.office.engine.transfers.release(tx, id))
+  await approveAll(at)
 }

@@ -63,6 +63,11 @@ export async function runStep(at: Run, step: Step): Promise<string> {
     case 'fill_batch':
     case 'command_batch':
     case 'correct':
+    case 'set_policies':
+    case 'approve':
+    case 'reject':
+    case 'hold_back':
+    case 'let_go':
     case 'serve':
       return playStep(at, step)
     default:
@@ -87,7 +92,7 @@ async function administer(
     }
     case 'foreign': {
       const tenant = tenantOf(at, step.tenant)
-      const { accountId, idempotencyKey, ...request } = tenant.request(step.payout)
+      const { accountId, idempotencyKey, createdBy: _creator, ...request } = tenant.request(step.payout)
       const destination = request.destination as TransferDestination
       const watched = at.watched.has(accountId)
       const made = await tenant.client.transfers.create(

@@ -27,7 +27,7 @@ begin
         attempt = t.attempt + 1, event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
     from c
     where t.id = c.id and t.attempt = c.attempt and t.remote_id is null and t.status = 'pending'
-      and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked')
+      and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked')
       and (c.remote_id is null or not exists (
         select 1 from {{schema}}.transfer o where o.remote_id = c.remote_id and o.account_id = t.account_id
           and o.gateway = coalesce(c.gateway, t.gateway)))
@@ -45,6 +45,8 @@ begin
   if v_ids is null then
     return;
   end if;
+  -- One that is blocked is held again when a person releases it.
+  delete from {{schema}}.hold h using {{schema}}.transfer t where h.transfer_id = any (v_ids) and t.id = h.transfer_id and t.stage <> 'blocked';
   perform {{schema}}.queue_remove(v_jobs);
   delete from {{schema}}.submission_slot s where s.transfer_id = any (v_ids);
   perform {{schema}}.record_events(v_ids, v_sequences, v_types);

@@ -12,7 +12,7 @@ begin
     -- One by one: a plan that is kept from when the table was small would read all of it.
     cross join lateral (
       select t.* from {{schema}}.transfer t
-      where t.id = s.id and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') and t.remote_id is null offset 0) t
+      where t.id = s.id and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked') and t.remote_id is null offset 0) t
     where s.remote_id is not null
   ), checked as (
     select a.*, coalesce(

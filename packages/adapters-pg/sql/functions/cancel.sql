@@ -5,11 +5,12 @@ declare
 begin
   update {{schema}}.transfer t
   set stage = 'settled', status = 'canceled', reason = null, event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
-  where t.id = p_id and t.stage in ('queued', 'awaiting_funds', 'blocked') and {{schema}}.effect_of(t) = 'none'
+  where t.id = p_id and t.stage in ('held', 'queued', 'awaiting_funds', 'blocked') and {{schema}}.effect_of(t) = 'none'
   returning t.event_sequence into v_sequence;
   if v_sequence is null then
     return false;
   end if;
+  delete from {{schema}}.hold h where h.transfer_id = p_id;
   perform {{schema}}.queue_remove(array[p_job]);
   perform {{schema}}.record_events(array[p_id], array[v_sequence], array['transfer.canceled']);
   return true;

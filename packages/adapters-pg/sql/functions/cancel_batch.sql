@@ -9,17 +9,18 @@ begin
   end if;
   insert into {{schema}}.closed_batch (batch_id) values (p_id) on conflict do nothing;
   perform from {{schema}}.transfer t
-  where t.batch_id = p_id and t.stage in ('queued', 'awaiting_funds', 'blocked') order by t.id for no key update;
+  where t.batch_id = p_id and t.stage in ('held', 'queued', 'awaiting_funds', 'blocked') order by t.id for no key update;
   with canceled as (
     update {{schema}}.transfer t
     set stage = 'settled', status = 'canceled', reason = null, event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
-    where t.batch_id = p_id and t.stage in ('queued', 'awaiting_funds', 'blocked') and {{schema}}.effect_of(t) = 'none'
+    where t.batch_id = p_id and t.stage in ('held', 'queued', 'awaiting_funds', 'blocked') and {{schema}}.effect_of(t) = 'none'
     returning t.id, t.event_sequence
   )
   select array_agg(c.id), array_agg(c.event_sequence) into v_ids, v_sequences from canceled c;
   if v_ids is null then
     return 0;
   end if;
+  delete from {{schema}}.hold h where h.transfer_id = any (v_ids);
   perform {{schema}}.queue_remove(array(select {{schema}}.job_id(i.id) from unnest(v_ids) as i (id)));
   perform {{schema}}.record_events(v_ids, v_sequences, array_fill('transfer.canceled'::text, array[cardinality(v_ids)]));
   return cardinality(v_ids);

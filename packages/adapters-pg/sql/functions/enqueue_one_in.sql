@@ -1,4 +1,5 @@
--- The same as enqueue_one_to, for a transfer of a batch, and of what it changes there. The caller has seen that it may enter it.
+-- The same as enqueue_one_to, for a transfer of a batch, and of what it changes there. The caller has seen that it may enter it, and that the policies
+-- let it.
 create or replace function {{schema}}.enqueue_one_in(
   p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_notify boolean,
   p_not_before timestamptz, p_expires_at timestamptz, p_environment text, p_gateway text, p_batch_id text, p_replaces text
@@ -14,12 +15,7 @@ begin
   if not found then
     return null;
   end if;
-  insert into {{schema}}.batch_change (batch_id, pending, unended) values (p_batch_id, 1, 1);
-  if p_replaces is not null then
-    insert into {{schema}}.batch_change (batch_id, failed, canceled, resubmitted)
-    select t.batch_id, -(t.status = 'failed')::integer, -(t.status = 'canceled')::integer, 1
-    from {{schema}}.transfer t where t.id = p_replaces and t.batch_id = p_batch_id;
-  end if;
+  perform {{schema}}.record_batched(p_batch_id, p_replaces);
   if v_is_first_wanted then
     perform {{schema}}.record_first_events(array[p_id], v_at);
   end if;

@@ -35,7 +35,7 @@ begin
     v_window := c_small;
   elsif v_batch_id is not null or v_pair.size is not null then
     v_by := case when v_batch_id is null then 'pair' else 'batch' end;
-  elsif v_stage in ('queued', 'submitting', 'awaiting_funds', 'blocked') then
+  elsif v_stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked') then
     v_by := 'open';
   end if;
   if v_by = 'id' or v_pair.size = c_small and v_by = 'pair' then

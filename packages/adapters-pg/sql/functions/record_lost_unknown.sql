@@ -21,7 +21,7 @@ begin
       submission_key = case when t.attempt = 0
         then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end
   where t.id = v_answer.id and t.status = 'pending' and t.remote_id is null
-    and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked')
+    and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked')
   returning t.attempt, t.gateway into v_attempt, v_gateway;
   insert into {{schema}}.attempt (
     transfer_id, attempt, worker, claimed_at, answered_at, outcome, detail, http_status, request_id, gateway)

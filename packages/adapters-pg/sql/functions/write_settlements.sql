@@ -39,7 +39,7 @@ begin
         updated_at = clock_timestamp()
     from placed s
     where t.ctid = s.place and (t.attempt = s.attempt and t.stage = 'submitting'
-      or s.remote_id is not null and t.remote_id is null and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked')
+      or s.remote_id is not null and t.remote_id is null and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked')
         -- An id at one gateway is none at another.
         and coalesce(s.sent_to, t.gateway) = t.gateway)
     returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.credentials, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base

@@ -10,7 +10,8 @@ with live as (
     count(*) filter (where l.stage = 'awaiting_funds') as awaiting_funds,
     count(*) filter (where l.stage = 'blocked') as blocked,
     count(*) filter (where l.stage = 'submitted') as submitted,
-    min(l.created_at) filter (where l.stage <> 'submitted') as oldest_unsubmitted_at,
+    count(*) filter (where l.stage = 'held') as held,
+    min(l.created_at) filter (where l.stage not in ('held', 'submitted')) as oldest_unsubmitted_at,
     min(l.created_at) filter (where l.stage = 'submitted') as oldest_submitted_at
   from live l group by l.account_id, l.gateway
 )
@@ -19,7 +20,8 @@ select coalesce(c.account_id, a.account_id) as account_id, coalesce(a.paused, fa
   coalesce(c.awaiting_funds, 0)::integer as awaiting_funds, coalesce(c.blocked, 0)::integer as blocked,
   coalesce(c.submitted, 0)::integer as submitted, c.oldest_unsubmitted_at, c.oldest_submitted_at, a.funds_arrived_at,
   a.rate_per_second, a.concurrency, coalesce(a.weight, 1) as weight, p.rate as lowered_rate,
-  case when p.throttled_until > now() then p.throttled_until end as throttled_until, coalesce(c.gateway, 'default') as gateway
+  case when p.throttled_until > now() then p.throttled_until end as throttled_until, coalesce(c.gateway, 'default') as gateway,
+  coalesce(c.held, 0)::integer as held
 from counted c full join {{schema}}.account a on a.account_id = c.account_id
 left join {{schema}}.account_throttle p
   on p.account_id = {{schema}}.gateway_account(coalesce(c.gateway, 'default'), coalesce(c.account_id, a.account_id))
@@ -33,4 +35,5 @@ comment on column {{schema}}.account_backlog.lowered_rate is
   'Submissions per second while the engine throttles it after a 429; null when it is not throttled.';
 comment on column {{schema}}.account_backlog.throttled_until is 'Until when the service asked for a pause; null when that is over.';
 comment on column {{schema}}.account_backlog.oldest_unsubmitted_at is
-  'When the oldest transfer was enqueued that the service may not have.';
+  'When the oldest transfer was enqueued that the service may not have, those not counted that people hold.';
+comment on column {{schema}}.account_backlog.held is 'Transfers that people have to approve or release.';

@@ -15,13 +15,14 @@ select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
   (select x.transfer_id from {{schema}}.resubmission x where x.successor_id = t.id) as resubmission_of,
   (select x.successor_id from {{schema}}.resubmission x where x.transfer_id = t.id) as resubmitted_as,
   t.batch_id,
-  (select array_agg(r.from_gateway order by r.attempt) from {{schema}}.reroute r where r.transfer_id = t.id) as rerouted_from
+  (select array_agg(r.from_gateway order by r.attempt) from {{schema}}.reroute r where r.transfer_id = t.id) as rerouted_from,
+  (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by
 from {{schema}}.transfer t
 left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id) and t.stage in ('queued', 'submitting', 'awaiting_funds');
 comment on view {{schema}}.transfers is
   'Every transfer, one row each. Indexed are id, (account_id, idempotency_key), remote_id, "remote_id is null and status = ''pending''" for what was not submitted, and (gateway, next_poll_at).';
 comment on column {{schema}}.transfers.stage is
-  'Where it stands in the engine: queued, submitting, awaiting_funds, submitted, blocked, settled.';
+  'Where it stands in the engine: held, queued, submitting, awaiting_funds, submitted, blocked, settled.';
 comment on column {{schema}}.transfers.status is 'What the service says about the money: pending, processing, failed, canceled, complete.';
 comment on column {{schema}}.transfers.reason is 'Why it waits or is blocked; null when it does neither.';
 comment on column {{schema}}.transfers.unknown_since is
@@ -38,3 +39,4 @@ comment on column {{schema}}.transfers.metadata is 'What the host has noted besi
 comment on column {{schema}}.transfers.resubmission_of is 'The ended transfer that it was resubmitted for.';
 comment on column {{schema}}.transfers.resubmitted_as is 'The transfer that it was resubmitted as.';
 comment on column {{schema}}.transfers.batch_id is 'The batch that it belongs to.';
+comment on column {{schema}}.transfers.created_by is 'Who created it, where the host has said so.';

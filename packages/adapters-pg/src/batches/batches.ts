@@ -1,7 +1,7 @@
 import { type Batch, type BatchCounts, type Metadata, OutlayError } from '@outlay/core'
 import { type BatchPort, Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
-import { readFirst } from '../database/read-rows.ts'
+import { readFirst, readIds } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
 
 const counts = ['pending', 'processing', 'failed', 'canceled', 'complete', 'unended', 'resubmitted'] as const
@@ -18,6 +18,7 @@ const texts = {
   batch_by_key: `${batchText} where coalesce(b.account_id, '') = coalesce($1, '') and b.key = $2`,
   close_batch: `insert into {{schema}}.closed_batch (batch_id) values ($1) on conflict do nothing returning batch_id`,
   cancel_batch: 'select {{schema}}.cancel_batch($1) as count',
+  lock_held_of_batch: `select t.id from {{schema}}.transfer t where t.batch_id = $1 and t.stage = 'held' order by t.id for no key update`,
   pause_batch: `with again as (
       delete from {{schema}}.resumed_batch r where r.batch_id = $1
     )
@@ -63,6 +64,7 @@ export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record
     closeBatch: async (tx, batchId) => (await driver.execute(tx, sql.close_batch, [batchId])).length > 0,
     cancelBatch: async (tx, batchId) =>
       readFirst(readCanceled, await driver.execute(tx, sql.cancel_batch, [batchId]))?.count ?? undefined,
+    lockHeldOfBatch: async (tx, batchId) => readIds(await driver.execute(tx, sql.lock_held_of_batch, [batchId])),
     pauseBatch: async (tx, batchId) => (await driver.execute(tx, sql.pause_batch, [batchId])).length > 0,
     async resumeBatch(tx, batchId) {
       if ((await driver.execute(tx, sql.resume_batch, [batchId])).length === 0) return false

@@ -24,13 +24,16 @@ export const chunkSize = 2_000
 /** Most broken elements that one refusal names. */
 const maxIssues = 100
 
+/** What was written; `stale` where the policies are others, and nothing was. */
+type Written = readonly EnqueuedTransfer[] | 'stale'
+
 /** Prepares the transfers at these positions and returns what sends them, which gives `undefined` when it refuses them and writes none. */
-type PrepareChunk = (positions: readonly number[]) => () => Promise<readonly EnqueuedTransfer[] | undefined>
+type PrepareChunk = (positions: readonly number[]) => () => Promise<Written | undefined>
 
 /** Writes more than one statement should hold, and reports what is wrong with it. */
 interface EnqueueChunks<Tx> {
   /** Writes all of them or none, and leaves the host's transaction usable. Results are in the order given. */
-  write(tx: Tx, transfers: readonly NewTransfer[], prepare: PrepareChunk): Promise<readonly EnqueuedTransfer[]>
+  write(tx: Tx, transfers: readonly NewTransfer[], prepare: PrepareChunk): Promise<Written>
   /** The refusal of transfers whose key or id another request has; none of them is written. */
   explain(tx: Tx, transfers: readonly NewTransfer[]): Promise<OutlayError>
 }
@@ -62,9 +65,10 @@ export function createEnqueueChunks<Tx>(
         // Prepares the next chunk while Postgres writes this one.
         if (from + chunkSize < order.length) next = chunkFrom(from + chunkSize)
         const chunk = await sent
-        if (chunk === undefined) {
+        if (chunk === undefined || chunk === 'stale') {
           await driver.execute(tx, sql.undo, [])
           await driver.execute(tx, sql.end, [])
+          if (chunk === 'stale') return chunk
           throw await explain(tx, transfers)
         }
         for (const [index, position] of positions.entries()) written[position] = chunk[index] as EnqueuedTransfer

@@ -2,16 +2,17 @@ import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@ou
 import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import { batchError } from '../batches/batches.ts'
 import type { Driver } from '../database/driver.ts'
-import { type Statement, statements } from '../database/statement.ts'
+import { type Statement, statements, storableJson } from '../database/statement.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
 import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
 import { readOne, readTransfer, transferColumns } from '../transfers/transfer-row.ts'
 import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
 
 const texts = {
-  enqueue_one: 'select {{schema}}.enqueue_one_to($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11) as written',
-  enqueue_many: `select written, at, stored_position from {{schema}}.enqueue_many_to(
-    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[])`,
+  enqueue_one:
+    'select {{schema}}.enqueue_one_under($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12) as written',
+  enqueue_many: `select written, at, stored_position from {{schema}}.enqueue_many_under(
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[], $12)`,
   enqueue_one_with:
     'select {{schema}}.enqueue_one_with($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12::jsonb) as written',
   enqueue_many_with: `select written, at, stored_position from {{schema}}.enqueue_many_with(
@@ -37,7 +38,8 @@ export type Enqueue<Tx> = (
   tx: Tx,
   transfers: readonly NewTransfer[],
   traceparent?: string | undefined,
-) => Promise<readonly EnqueuedTransfer[]>
+  policyTag?: string | null,
+) => Promise<readonly EnqueuedTransfer[] | typeof stale>
 
 /** Makes the enqueue of one process, on a driver. */
 export function createEnqueue<Tx>(
@@ -55,8 +57,8 @@ export function createEnqueue<Tx>(
     notifiedAt = now
     return true
   }
-  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], notify: boolean, traceparent?: string) => {
-    const prepare = (part: readonly NewTransfer[]) => prepareMany(driver, sql, tx, part, notify, traceparent)
+  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], how: Writing) => {
+    const prepare = (part: readonly NewTransfer[]) => prepareMany(driver, sql, tx, part, how)
     if (transfers.length > chunkSize) {
       return chunks.write(tx, transfers, (positions) =>
         prepare(positions.map((position) => transfers[position] as NewTransfer)),
@@ -66,13 +68,14 @@ export function createEnqueue<Tx>(
     if (written === undefined) throw await chunks.explain(tx, transfers)
     return written
   }
-  return async (tx, transfers, traceparent) => {
+  return async (tx, transfers, traceparent, policyTag = null) => {
     const [only] = transfers
     if (only === undefined) return []
-    const notify = shouldNotify()
+    const how = { notify: shouldNotify(), traceparent, policyTag }
     const enqueued = await (transfers.length === 1
-      ? enqueueOne(driver, sql, tx, only, notify, traceparent)
-      : writeMany(tx, transfers, notify, traceparent))
+      ? enqueueOne(driver, sql, tx, only, how)
+      : writeMany(tx, transfers, how))
+    if (enqueued === stale) return stale
     const inline = transfers.filter(({ counterparty }, at) => counterparty !== undefined && !enqueued[at]?.reused)
     if (inline.length > 0) await counterparties.keep(tx, inline)
     return enqueued
@@ -86,9 +89,8 @@ async function enqueueOne<Tx>(
   sql: Sql,
   tx: Tx,
   transfer: NewTransfer,
-  notify: boolean,
-  traceparent: string | undefined,
-): Promise<readonly EnqueuedTransfer[]> {
+  { notify, traceparent, policyTag }: Writing,
+): Promise<readonly EnqueuedTransfer[] | typeof stale> {
   const { id, accountId, idempotencyKey, fingerprint } = transfer
   const request = JSON.stringify(transfer.request)
   const values = [
@@ -104,9 +106,11 @@ async function enqueueOne<Tx>(
     transfer.environment ?? null,
     transfer.gateway,
   ]
-  const beside = writeBeside(transfer)
-  const [row = {}] = await executeOne(driver, sql, tx, beside === null ? values : [...values, beside], traceparent)
+  const beside = writeBeside(transfer, policyTag)
+  const run = { isPlain: beside === null, values: [...values, beside ?? policyTag], traceparent }
+  const [row = {}] = await executeOne(driver, sql, tx, run)
   const { written } = readWritten(row)
+  if (written === stale) return stale
   if (written?.startsWith(refused)) throw batchError(written.slice(refused.length), transfer.batchId)
   if (written !== null) return [fresh(transfer, written)]
   const stored = readOne(await driver.execute(tx, sql.stored_key, [accountId, idempotencyKey]))
@@ -115,24 +119,42 @@ async function enqueueOne<Tx>(
 }
 
 /** What is stored beside a transfer, as JSON text; null for nearly all, which are written by the statements without it. */
-const writeBeside = ({ metadata, batchId, replaces }: NewTransfer): string | null =>
-  metadata === undefined && batchId === undefined ? null : JSON.stringify({ metadata, batch: batchId, replaces })
+const writeBeside = (
+  { metadata, batchId, replaces, createdBy, holds }: NewTransfer,
+  policies: string | null,
+): string | null =>
+  metadata === undefined && batchId === undefined && createdBy === undefined && holds === undefined
+    ? null
+    : storableJson({ metadata, batch: batchId, replaces, createdBy, holds, policies })
+
+/** What the functions answer with instead of a time where the policies are others. */
+const stale = 'stale'
 
 /** What the function answers with instead of a time where a batch may not have the transfer, before the reason. */
 const refused = 'batch '
 
-/** Parameters of the statements without anything beside the transfers. */
-const plainParameters = 11
+/** How transfers are written. */
+interface Writing {
+  readonly notify: boolean
+  readonly traceparent: string | undefined
+  /** Of the policies by which they were judged. */
+  readonly policyTag: string | null
+}
 
-const executeOne = <Tx>(driver: Driver<Tx>, sql: Sql, tx: Tx, values: readonly unknown[], traceparent?: string) => {
-  const isPlain = values.length === plainParameters
+/** Values of a statement; a plain one has the tag of the policies last, the others what is beside the transfers. */
+interface Run {
+  readonly isPlain: boolean
+  readonly values: readonly unknown[]
+  readonly traceparent: string | undefined
+}
+
+const executeOne = <Tx>(driver: Driver<Tx>, sql: Sql, tx: Tx, { isPlain, values, traceparent }: Run) => {
   if (traceparent === undefined) return driver.execute(tx, isPlain ? sql.enqueue_one : sql.enqueue_one_with, values)
   const statement = isPlain ? sql.enqueue_one_traced : sql.enqueue_one_with_traced
   return driver.execute(tx, statement, [...values, traceparent])
 }
 
-const executeMany = <Tx>(driver: Driver<Tx>, sql: Sql, tx: Tx, values: readonly unknown[], traceparent?: string) => {
-  const isPlain = values.length === plainParameters
+const executeMany = <Tx>(driver: Driver<Tx>, sql: Sql, tx: Tx, { isPlain, values, traceparent }: Run) => {
   if (traceparent === undefined) return driver.execute(tx, isPlain ? sql.enqueue_many : sql.enqueue_many_with, values)
   const statement = isPlain ? sql.enqueue_many_traced : sql.enqueue_many_with_traced
   return driver.execute(tx, statement, [...values, traceparent])
@@ -144,9 +166,8 @@ function prepareMany<Tx>(
   sql: Sql,
   tx: Tx,
   transfers: readonly NewTransfer[],
-  notify: boolean,
-  traceparent: string | undefined,
-): () => Promise<readonly EnqueuedTransfer[] | undefined> {
+  { notify, traceparent, policyTag }: Writing,
+): () => Promise<readonly EnqueuedTransfer[] | typeof stale | undefined> {
   const values = [
     transfers.map((transfer) => transfer.id),
     transfers.map((transfer) => Id.toUuid(transfer.id)),
@@ -160,11 +181,12 @@ function prepareMany<Tx>(
     transfers.map((transfer) => transfer.environment ?? ''),
     transfers.map((transfer) => transfer.gateway),
   ]
-  const beside = transfers.map(writeBeside)
+  const beside = transfers.map((transfer) => writeBeside(transfer, policyTag))
   const isPlain = beside.every((one) => one === null)
   return async () => {
-    const given = isPlain ? values : [...values, beside.map((one) => one ?? '')]
-    const rows = await executeMany(driver, sql, tx, given, traceparent)
+    const given = [...values, isPlain ? policyTag : beside.map((one) => one ?? '')]
+    const rows = await executeMany(driver, sql, tx, { isPlain, values: given, traceparent })
+    if (rows.some((row) => readTime(row).at === stale)) return stale
     const written = rows.find((row) => readTime(row).at !== null)
     if (written === undefined) return undefined
     const { at } = readWrittenMany(written)
@@ -197,15 +219,18 @@ async function readStored<Tx>(
 
 const keyOf = (transfer: NewTransfer) => `${transfer.accountId}\n${transfer.idempotencyKey}`
 
-function fresh({ counterparty: _, replaces: _replaces, ...transfer }: NewTransfer, at: string): EnqueuedTransfer {
+function fresh(
+  { counterparty: _, replaces: _replaces, holds, ...transfer }: NewTransfer,
+  at: string,
+): EnqueuedTransfer {
   return {
     ...transfer,
-    stage: 'queued',
+    stage: holds === undefined ? 'queued' : 'held',
     status: 'pending',
     failure: null,
     remoteId: null,
     attempt: 0,
-    reason: null,
+    reason: holds?.[0]?.name ?? null,
     createdAt: at,
     updatedAt: at,
     reused: false,

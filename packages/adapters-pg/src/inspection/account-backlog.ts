@@ -14,7 +14,9 @@ export interface AccountBacklog {
   readonly awaitingFunds: number
   readonly blocked: number
   readonly submitted: number
-  /** When the oldest transfer was enqueued that the service may not have. */
+  /** What people have to approve or release. */
+  readonly held: number
+  /** When the oldest transfer was enqueued that the service may not have, those not counted that people hold. */
   readonly oldestUnsubmittedAt: string | null
   readonly oldestSubmittedAt: string | null
   readonly fundsArrivedAt: string | null
@@ -64,7 +66,7 @@ export interface DeadLetterFilter {
 }
 
 const texts = {
-  accounts: `select v.account_id, v.paused, v.queued, v.submitting, v.awaiting_funds, v.blocked, v.submitted,
+  accounts: `select v.account_id, v.paused, v.queued, v.submitting, v.awaiting_funds, v.blocked, v.submitted, v.held,
       {{schema}}.iso(v.oldest_unsubmitted_at) as oldest_unsubmitted_at, {{schema}}.iso(v.oldest_submitted_at) as oldest_submitted_at,
       {{schema}}.iso(v.funds_arrived_at) as funds_arrived_at,
       v.rate_per_second, v.concurrency, v.weight, v.lowered_rate, {{schema}}.iso(v.throttled_until) as throttled_until, v.gateway
@@ -121,6 +123,7 @@ const readAccount: (row: Row) => AccountBacklog = rowDecoder('account backlog', 
   awaitingFunds: Column.integer,
   blocked: Column.integer,
   submitted: Column.integer,
+  held: Column.integer,
   oldestUnsubmittedAt: Column.nullable(Column.text),
   oldestSubmittedAt: Column.nullable(Column.text),
   fundsArrivedAt: Column.nullable(Column.text),

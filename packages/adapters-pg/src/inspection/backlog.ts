@@ -35,6 +35,7 @@ function readBacklog(rows: readonly Row[]): Backlog {
   const counts = new Map(rows.map(readCount).map(({ place, count }) => [place, count]))
   const at = (names: string) => counts.get(names) ?? 0
   return {
+    held: at('held'),
     queued: at('queued'),
     submitting: at('submitting'),
     awaitingFunds: at('awaiting_funds'),

@@ -32,7 +32,7 @@ const texts = {
       coalesce(t.expires_at <= clock_timestamp(), false) as is_expired, t.stage = 'settled' as is_ended
     from {{schema}}.transfer t
     where t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and t.remote_id is null
-      and (t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds', 'blocked')
+      and (t.status = 'pending' and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked')
         or t.updated_at >= (select h.fenced_since from {{schema}}.known_database h) and {{schema}}.ended_unseen(t)
         or t.id in (select a.transfer_id from {{schema}}.attempt a where a.unmatched) and {{schema}}.ended_in_doubt(t))
     order by t.id`,

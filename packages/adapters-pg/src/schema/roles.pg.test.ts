@@ -202,6 +202,36 @@ describe('the roles', async () => {
     for (const text of [...changes, 'delete from outlay.transfer']) await forbid('worker', text)
   })
 
+  it('let the one that enqueues have transfers held, and nobody write the audit by hand', async () => {
+    const [web, operator] = [engineOf('enqueue'), engineOf('worker')]
+    const note = { actor: 'petra', reason: 'decided' }
+    await commit('worker', (tx) => operator.policies.set(tx, [{ name: 'all', approvals: [{}] }], note))
+    const request = () => samplePayout('acme', { createdBy: 'carl', metadata: { order: '7' } })
+    const { id } = await commit('enqueue', (tx) => web.transfers.enqueue(tx, request()))
+    const many = await commit('enqueue', (tx) => web.transfers.enqueueMany(tx, [request(), request()]))
+    expect(many.map(({ stage }) => stage)).toEqual(['held', 'held'])
+    expect(await web.transfers.get(id)).toMatchObject({ stage: 'held', createdBy: 'carl' })
+    await commit('worker', (tx) => operator.transfers.approve(tx, id, { actor: 'anna' }))
+    expect(await operator.audit.list({ transferId: id })).toMatchObject([
+      { command: 'transfers.approve', actor: 'anna', login: `login-${nameOf('worker')}` },
+    ])
+    expect(await engineOf('reader').audit.list({ transferId: id })).toHaveLength(1)
+    const byHand = `insert into outlay.audit (command, login) values ('transfers.approve', 'somebody')`
+    for (const text of [
+      byHand,
+      `update outlay.audit set actor = 'x'`,
+      'delete from outlay.audit',
+      'truncate outlay.audit',
+    ])
+      for (const part of ['worker', 'enqueue', 'reader'] as const) await forbid(part, text)
+    for (const part of ['enqueue', 'reader'] as const)
+      await forbid(part, `select outlay.record_audit('x', 'x', 'x', null, null, null)`)
+    await forbid('worker', `update outlay.policy_version set actor = 'x'`)
+    await forbid('enqueue', `delete from outlay.hold`)
+    await commit('worker', (tx) => operator.policies.set(tx, [], note))
+    for (const one of many) await commit('worker', (tx) => operator.transfers.cancel(tx, one.id, note))
+  })
+
   it('let the one that reads see what operators see, and change nothing', async () => {
     const inspection = inspect({ driver: pgDriver(as('reader')) })
     const [transfer] = await inspection.transfers({ limit: 1 })

@@ -89,6 +89,7 @@ begin
   end if;
   revoke insert, update, delete on "${schema}".migration from ${worker};
   revoke delete on "${schema}".transfer from ${worker};
+${guardAudit(`"${schema}"`, { enqueue, worker, reader })}
   grant select, insert on "${schema}".transfer to ${enqueue};
   grant insert on "${schema}".outbox, "${schema}".event, "${schema}".delivery, "${schema}".counterparty_details, "${schema}".trace_context to ${enqueue};
 ${grantEnqueue(`"${schema}"`, enqueue)}
@@ -99,13 +100,21 @@ commit;
 `
 }
 
+/** Nobody but the owner of the function writes the audit, and nobody changes what is in it or in the versions of the policies. */
+const guardAudit = (
+  schema: string,
+  { enqueue, worker, reader }: Readonly<Record<'enqueue' | 'worker' | 'reader', string>>,
+): string => `  revoke insert, update, delete on ${schema}.audit from ${worker};
+  revoke update, delete on ${schema}.policy_version from ${worker};
+  revoke execute on function ${schema}.record_audit from public, ${enqueue}, ${reader};`
+
 /** What stands beside a transfer. To update one column of a batch is to lock its row, in transactions of repeatable read. */
 const grantEnqueue = (
   schema: string,
   role: string,
-): string => `  grant select, insert on ${schema}.transfer_metadata, ${schema}.batch, ${schema}.closed_batch, ${schema}.batch_change to ${role};
+): string => `  grant select, insert on ${schema}.transfer_metadata, ${schema}.batch, ${schema}.closed_batch, ${schema}.batch_change, ${schema}.transfer_creator, ${schema}.hold to ${role};
   grant update (metadata) on ${schema}.batch to ${role};
-  grant select on ${schema}.subscription, ${schema}.resubmission, ${schema}.batch_count, ${schema}.paused_batch, ${schema}.batches to ${role};`
+  grant select on ${schema}.subscription, ${schema}.resubmission, ${schema}.batch_count, ${schema}.paused_batch, ${schema}.batches, ${schema}.policy_state, ${schema}.policy_version, ${schema}.approval to ${role};`
 
 const createRole = (role: string): string => `do $$
 begin

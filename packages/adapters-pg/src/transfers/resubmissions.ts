@@ -5,6 +5,7 @@ import { statements } from '../database/statement.ts'
 
 const texts = {
   record_resubmission: 'select successor_id, effect from {{schema}}.record_resubmission($1, $2, $3, $4)',
+  forget_resubmission: 'delete from {{schema}}.resubmission where transfer_id = $1 and successor_id = $2',
 } as const
 
 /** Makes the store of resubmissions on a driver. */
@@ -19,6 +20,9 @@ export function createResubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     ): Promise<{ readonly successorId?: string | undefined; readonly effect: Effect }> {
       const rows = await driver.execute(tx, sql.record_resubmission, [endedId, id, idempotencyKey, fingerprint])
       return readFirst(readSuccessor, rows) ?? { effect: 'unknown' }
+    },
+    async forgetResubmission(tx: Tx, endedId: string, successorId: string): Promise<void> {
+      await driver.execute(tx, sql.forget_resubmission, [endedId, successorId])
     },
   }
 }

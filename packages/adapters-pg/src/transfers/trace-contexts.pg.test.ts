@@ -25,8 +25,10 @@ describe('trace contexts', async () => {
     const times = { notBefore: null, expiresAt: null }
     return { id, accountId, gateway: 'default', idempotencyKey: key ?? id, fingerprint: 'f', request, ...times }
   }
-  const enqueue = (transfers: readonly NewTransfer[], trace?: string) =>
-    commit((tx) => backend.enqueue(tx, transfers, trace))
+  const enqueue = async (transfers: readonly NewTransfer[], trace?: string) => {
+    const enqueued = await commit((tx) => backend.enqueue(tx, transfers, trace))
+    return enqueued === 'stale' ? expect.unreachable() : enqueued
+  }
   const kept = async () =>
     Object.fromEntries(
       (await pool.query('select transfer_id, traceparent from outlay.trace_context')).rows.map((row) => [

@@ -6,11 +6,11 @@ export const withTraceContext = (rows: string, column: string): string =>
   `select r.*, (select x.traceparent from {{schema}}.trace_context x where x.transfer_id = r.${column}) as traceparent
     from (${rows}) r`
 
-/** The same as `enqueueOne`, with one more value: the context to keep for the transfer $1 when it is written, and not refused for its batch. */
+/** The same as `enqueueOne`, with one more value: the context to keep for the transfer $1 when it is written, and not refused for its batch or its policies. */
 export const keepTraceOfOne = (enqueueOne: string): string =>
   `with w as materialized (${enqueueOne}), kept as (
     insert into {{schema}}.trace_context (transfer_id, traceparent)
-    select $1, ${nextValue(enqueueOne)}::text from w where w.written is not null and w.written not like 'batch %' on conflict do nothing
+    select $1, ${nextValue(enqueueOne)}::text from w where w.written is not null and w.written <> 'stale' and w.written not like 'batch %' on conflict do nothing
   )
   select w.written from w`
 
@@ -19,7 +19,7 @@ export const keepTraceOfMany = (enqueueMany: string): string =>
   `with w as materialized (${enqueueMany}), kept as (
     insert into {{schema}}.trace_context (transfer_id, traceparent)
     select n.id, ${nextValue(enqueueMany)}::text from unnest($1::text[]) with ordinality as n (id, position)
-    where exists (select 1 from w where w.at is not null)
+    where exists (select 1 from w where w.at is not null and w.at <> 'stale')
       and not exists (select 1 from w where w.stored_position = n.position)
     on conflict do nothing
   )

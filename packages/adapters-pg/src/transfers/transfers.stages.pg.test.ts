@@ -59,14 +59,20 @@ async function reconcileAll({ engine, transaction, enqueue, reaches, listed }: H
     for (const name of ['waits', 'waits-twice']) await engine.stops.add(tx, { scope: 'account', name })
   })
   const ids = new Map<string, string>()
-  for (const account of ['waits', 'short']) {
+  const note = { actor: 'olga', reason: 'it is odd' }
+  for (const account of ['waits', 'short', 'held']) {
     const first = account === 'short' ? [short, short] : []
-    const stage = account === 'short' ? 'awaiting_funds' : 'queued'
+    const stage = account === 'short' ? 'awaiting_funds' : account === 'held' ? 'held' : 'queued'
     for (const [name, remoteIds] of [
       [account, [`${account}-1`]],
       [`${account}-twice`, [`${account}-2`, `${account}-3`]],
     ] as const) {
-      const transfer = await enqueue(name, first)
+      const transfer = await enqueue(
+        name,
+        first,
+        account === 'held' ? { notBefore: new Date(Date.now() + 3_600_000) } : {},
+      )
+      if (account === 'held') await transaction((tx) => engine.transfers.hold(tx, transfer.id, note))
       await reaches(transfer.id, stage)
       shows(name, remoteIds, transfer)
       ids.set(name, transfer.id)
@@ -76,19 +82,28 @@ async function reconcileAll({ engine, transaction, enqueue, reaches, listed }: H
   const since = new Date(Date.now() - 60_000)
   const of = (name: string) => ids.get(name) ?? ''
   // A transfer that the host no longer wants is not sent again without a person.
-  const twice = ['waits-twice', 'short-twice'].map(of)
-  await pool.query('update outlay.transfer set expires_at = now() where id = any ($1)', [twice])
-  await engine.reconcile({ since, matches: { [of('waits')]: 'waits-1', [of('short')]: 'short-1' } })
-  for (const name of ['waits', 'short']) {
+  const twice = ['waits-twice', 'short-twice', 'held-twice'].map(of)
+  await pool.query('update outlay.transfer set not_before = null, expires_at = now() where id = any ($1)', [twice])
+  await engine.reconcile({
+    since,
+    matches: { [of('waits')]: 'waits-1', [of('short')]: 'short-1', [of('held')]: 'held-1' },
+  })
+  for (const name of ['waits', 'short', 'held']) {
     expect(await engine.transfers.get(ids.get(name) ?? '')).toMatchObject({
       stage: 'submitted',
       remoteId: `${name}-1`,
     })
   }
-  const [one = '', two = ''] = twice
-  for (const id of [one, two]) await reaches(id, 'blocked')
-  await engine.reconcile({ since, matches: { [one]: 'waits-2', [two]: 'short-3' }, acknowledge: true })
-  for (const id of [one, two]) await reaches(id, 'submitted')
+  const [one = '', two = '', three = ''] = twice
+  for (const id of twice) await reaches(id, 'blocked')
+  await transaction((tx) => engine.transfers.release(tx, three))
+  await reaches(three, 'held')
+  await engine.reconcile({
+    since,
+    matches: { [one]: 'waits-2', [two]: 'short-3', [three]: 'held-2' },
+    acknowledge: true,
+  })
+  for (const id of twice) await reaches(id, 'submitted')
 }
 
 /** One that the service has lost, and two whose outcomes are unknown for longer than a day. */
@@ -109,6 +124,16 @@ async function loseAndAge({ engine, transaction, enqueue, reaches }: Omit<Host, 
   const age = `update outlay.transfer set unknown_since = now() - interval '25 hours' where id = any ($1)`
   await pool.query(age, [[late.id, doubtful.id]])
   for (const { id } of [late, doubtful]) await reaches(id, 'blocked')
+}
+
+/** Two that a person holds: one is released, the other one rejected. */
+async function holdBoth({ engine, transaction, enqueue }: Omit<Host, 'listed'>) {
+  const note = { actor: 'olga', reason: 'it is odd' }
+  for (const end of ['release', 'reject'] as const) {
+    const held = await enqueue('held-by-a-person', [], { notBefore: new Date(Date.now() + 3_600_000) })
+    await transaction((tx) => engine.transfers.hold(tx, held.id, note))
+    await transaction(async (tx) => void (await engine.transfers[end](tx, held.id, note)))
+  }
 }
 
 /** Two that are blocked: a person says that the service has one, and that the other was not paid. Then a third is the one. */
@@ -151,6 +176,7 @@ it('the stages of a transfer change in every way that the table has, and in no o
   try {
     const early = await enqueue('canceled-in-the-queue', [], { notBefore: new Date(Date.now() + 3_600_000) })
     await transaction((tx) => engine.transfers.cancel(tx, early.id))
+    await holdBoth({ engine, transaction, enqueue, reaches })
 
     const polled = await enqueue('accepted', [{ outcome: 'throttled', detail: 'busy' }])
     await reaches(polled.id, 'submitted')

@@ -94,18 +94,21 @@ const texts = {
         else least(t.unknown_since, coalesce(
           (select case when not bool_or(a.outcome is not distinct from 'reconciled') then min(a.claimed_at) filter (where a.step is null) end
             from {{schema}}.attempt a where a.transfer_id = t.id),
-          greatest(t.created_at, t.not_before))) end as since, case when t.stage = 'submitted' then t.remote_id end as remote_id
+          greatest(t.created_at, t.not_before))) end as since, case when t.stage = 'submitted' then t.remote_id end as remote_id,
+        -- A reconciliation has blocked it while people still had to approve it.
+        t.stage = 'blocked' and exists (select from {{schema}}.hold h where h.transfer_id = t.id) as is_held
       from {{schema}}.transfer t where t.id = any ($1::text[])
     ), changed as (
       update {{schema}}.transfer t
-      set stage = 'queued', reason = case when $2::boolean and f.since is not null then 'released' end,
+      set stage = case when f.is_held then 'held' else 'queued' end,
+          reason = case when f.is_held then (select min(h.name) from {{schema}}.hold h where h.transfer_id = t.id) when $2::boolean and f.since is not null then 'released' end,
           released_at = case when $2 and f.since is not null then clock_timestamp() else t.released_at end,
           unknown_since = f.since,
           remote_id = case when t.stage <> 'submitted' then t.remote_id end, next_poll_at = null,
           status = case when t.stage <> 'submitted' then t.status else 'pending' end,
           failure = case when t.stage <> 'submitted' then t.failure end,
           event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
-      from doubtful f where t.id = f.id returning t.id, t.event_sequence
+      from doubtful f where t.id = f.id returning t.id, t.event_sequence, t.stage
     ), unmatched as (
       -- The service may find it again under that id.
       update {{schema}}.attempt a set unmatched = true, unmatched_id = a.remote_id from doubtful f
@@ -116,7 +119,7 @@ const texts = {
       where $2 and d.transfer_id = any ($1::text[]) and d.unknown_since is not null
     )
     select {{schema}}.record_events(array_agg(c.id), array_agg(c.event_sequence),
-      array_agg('transfer.released'::text))::text from changed c having count(*) > 0`,
+      array_agg(case c.stage when 'held' then 'transfer.held' else 'transfer.released' end))::text from changed c having count(*) > 0`,
   wake_jobs: wakeJobsText,
   ensure_jobs: ensureJobsText,
   notify: `select pg_notify('{{channel}}', '')::text`,
@@ -171,6 +174,10 @@ interface TransferStoreOptions {
 
 type Tokens = Readonly<Record<string, string>>
 
+/** Rows as the transaction sees them, or as they are committed. */
+const readRows = <Tx>(driver: Driver<Tx>, statement: Statement, values: readonly unknown[], tx: Tx | undefined) =>
+  tx === undefined ? driver.query(statement, values) : driver.execute(tx, statement, values)
+
 /** Makes the store of transfers on a driver. */
 export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, options: TransferStoreOptions = {}) {
   const sql = statements(tokens, texts)
@@ -196,10 +203,10 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
   }
   return {
     async get(id: string, tx?: Tx): Promise<StoredTransfer | undefined> {
-      return readOne(await (tx === undefined ? driver.query(sql.get, [id]) : driver.execute(tx, sql.get, [id])))
+      return readOne(await readRows(driver, sql.get, [id], tx))
     },
-    async getByKey(accountId: string, key: string): Promise<StoredTransfer | undefined> {
-      return readOne(await driver.query(sql.get_by_key, [accountId, key]))
+    async getByKey(accountId: string, key: string, tx?: Tx): Promise<StoredTransfer | undefined> {
+      return readOne(await readRows(driver, sql.get_by_key, [accountId, key], tx))
     },
     /** Applies observations of one account; counts changed and newly found transfers, and gives the ids that were skipped. */
     async apply(tx: Tx, accountId: string, seen: readonly Observation[], rules: ObserveRules, locking: Locking) {

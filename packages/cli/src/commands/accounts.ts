@@ -24,6 +24,7 @@ function formatAccounts(accounts: readonly AccountBacklog[]): string {
     ['account', (row) => row.accountId],
     ['paused', (row) => (row.paused ? 'paused' : null)],
     ['queued', (row) => row.queued],
+    ['held', (row) => row.held],
     ['submitting', (row) => row.submitting],
     ['awaiting funds', (row) => row.awaitingFunds],
     ['blocked', (row) => row.blocked],

@@ -1,4 +1,4 @@
-import type { Batch } from '@outlay/core'
+import type { ApproveOptions, Batch } from '@outlay/core'
 import { plural, printable } from '../output/table.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
@@ -39,6 +39,15 @@ export async function resumeBatch(session: Session, batchId: string): Promise<vo
       : `${batchId} is not paused; nothing changed.`,
   )
   await writeAfter(session, batchId, { changed })
+}
+
+/** Approves the held transfers of a batch, all of them or none. */
+export async function approveBatch(session: Session, batchId: string, approval: ApproveOptions): Promise<void> {
+  await findBatch(session, batchId)
+  const result = await session.transaction((tx) => session.engine.batches.approve(tx, batchId, approval))
+  const { approved, released } = result
+  session.begin(`${plural(approved, 'transfer')} of ${batchId} approved, of which ${released} are sent now.`)
+  await writeAfter(session, batchId, result)
 }
 
 /** Closes a batch and cancels what has no effect. */

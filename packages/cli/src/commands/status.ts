@@ -21,6 +21,7 @@ export async function showStatus(session: Session): Promise<void> {
       [backlog],
       [
         ['queued', (row) => row.queued],
+        ['held', (row) => row.held],
         ['submitting', (row) => row.submitting],
         ['awaiting funds', (row) => row.awaitingFunds],
         ['submitted', (row) => row.submitted],

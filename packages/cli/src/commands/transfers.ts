@@ -1,6 +1,7 @@
 import type { TransferSummary } from '@outlay/adapters-pg'
 import {
   Id,
+  type OperatorNote,
   OutlayError,
   type Resolution,
   type ResubmitOptions,
@@ -13,6 +14,7 @@ import { type Column, formatFields, formatTable, plural } from '../output/table.
 import { withGateway } from '../session/gateway-module.ts'
 import type { Session } from '../session/session.ts'
 import { unlessUnreadable } from './circumstances.ts'
+import { formatHeld } from './held.ts'
 import { formatHolds, type Hold, mergeHolds, readHolds } from './holds.ts'
 import { requireAccount } from './known-account.ts'
 
@@ -20,10 +22,12 @@ import { requireAccount } from './known-account.ts'
 export async function showTransfer(session: Session, reference: TransferReference): Promise<void> {
   const evidence = await findEvidence(session, reference)
   const [stuck] = await session.inspection.stuck({ id: evidence.transfer.id })
-  session.write({ ...evidence, waitsFor: stuck?.waitsFor ?? null, remedy: stuck?.remedy ?? null }, () => {
+  const held = await session.engine.transfers.holds(evidence.transfer.id)
+  session.write({ ...evidence, waitsFor: stuck?.waitsFor ?? null, remedy: stuck?.remedy ?? null, held }, () => {
     const { summary, attempts, events, returns, deliveries } = evidence
     return [
       describe(summary, stuck, evidence.archivedAt),
+      ...formatHeld(held),
       attempts.length === 0 ? 'It was never sent.' : formatAttempts(attempts),
       formatTable(events, [
         ['event', (row) => row.type],
@@ -161,17 +165,17 @@ const standing = (transfer: StoredTransfer): string =>
   `${transfer.stage}/${transfer.status}${transfer.reason === null ? '' : ` (${transfer.reason})`}`
 
 /** Cancels transfers, all of them or none. */
-export async function cancelTransfers(session: Session, ids: readonly string[]): Promise<void> {
-  const cancel = async (tx: Transaction, { id }: StoredTransfer) => session.engine.transfers.cancel(tx, id)
+export async function cancelTransfers(session: Session, ids: readonly string[], by?: OperatorNote): Promise<void> {
+  const cancel = async (tx: Transaction, { id }: StoredTransfer) => session.engine.transfers.cancel(tx, id, by)
   const keys = 'Their keys stay theirs: "outlay transfers resubmit <id>" pays after all, under a new one.'
   await changeAll(session, ids, 'canceled', cancel, { note: keys })
 }
 
 /** Returns transfers to the queue with their own keys, all of them or none. */
-export async function releaseTransfers(session: Session, ids: readonly string[]): Promise<void> {
+export async function releaseTransfers(session: Session, ids: readonly string[], by?: OperatorNote): Promise<void> {
   const release = async (tx: Transaction, transfer: StoredTransfer) => {
-    if (await session.engine.transfers.release(tx, transfer.id)) return
-    const message = `The transfer ${transfer.id} is ${standing(transfer)}; only a blocked or waiting one is released.`
+    if (await session.engine.transfers.release(tx, transfer.id, by)) return
+    const message = `The transfer ${transfer.id} is ${standing(transfer)}; only a held, blocked or waiting one is released.`
     throw new OutlayError('conflict', message)
   }
   await changeAll(session, ids, 'released', release, { isSent: true })
@@ -208,10 +212,11 @@ export async function resolveHeldReturn(session: Session, id: string, resolution
   )
 }
 
-type Transaction = Parameters<Parameters<Session['transaction']>[0]>[0]
+/** The transaction of a command. */
+export type Transaction = Parameters<Parameters<Session['transaction']>[0]>[0]
 
 /** Changes transfers, all of them or none, and prints what became of each; with `isSent`, also what keeps them from being sent. */
-async function changeAll(
+export async function changeAll(
   session: Session,
   ids: readonly string[],
   verb: string,

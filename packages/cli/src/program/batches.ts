@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
+import type { ApproveCommandOptions } from './control.ts'
 import type { Perform } from './perform.ts'
 
 /** Adds the commands about batches. */
 export function addBatches(program: Command, perform: Perform): void {
-  const batches = program.command('batches').description('batches: show, close, pause, resume and cancel them')
+  const batches = program.command('batches').description('batches: show, close, pause, resume, approve and cancel them')
   batches
     .command('show')
     .description('how many transfers of a batch there are, by status')
@@ -31,6 +32,16 @@ export function addBatches(program: Command, perform: Perform): void {
     .argument('<batch>', 'id')
     .action((id: string, _options: unknown, command: Command) =>
       perform(command, (session, { resumeBatch }) => resumeBatch(session, id)),
+    )
+  batches
+    .command('approve')
+    .description('approve the held transfers of a batch; all of them or none')
+    .argument('<batch>', 'id')
+    .requiredOption('--actor <name>', 'who approves')
+    .option('--role <name...>', 'the roles that this person has')
+    .option('--note <text>', 'a note, for the audit')
+    .action((id: string, { actor, role, note }: ApproveCommandOptions, command: Command) =>
+      perform(command, (session, { approveBatch }) => approveBatch(session, id, { actor, roles: role, note })),
     )
   batches
     .command('cancel')

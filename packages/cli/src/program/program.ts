@@ -6,10 +6,11 @@ import type { CliContext } from '../session/cli-context.ts'
 import { Misuse } from '../session/problem.ts'
 import type { GlobalOptions } from '../session/session.ts'
 import { addBatches } from './batches.ts'
+import { addHolding, addPolicies } from './control.ts'
 import { parseCount } from './count.ts'
 import { loadCommands, type Perform } from './perform.ts'
 import { addResolve, addResolveReturn } from './resolve.ts'
-import { addSafety } from './safety.ts'
+import { addSafety, type NoteOptions, withNote } from './safety.ts'
 import { addTransferList } from './transfer-list.ts'
 
 /** Creates the commands. `onCode` gets the exit code of a command that has one of its own. */
@@ -41,6 +42,7 @@ export function createProgram(around: CliContext, version: string, onCode: (code
   addEvents(program, perform, around)
   addSubscriptions(program, perform)
   addSafety(program, perform)
+  addPolicies(program, perform)
   checkOptions(program)
   return program
 }
@@ -160,20 +162,19 @@ function addTransfers(program: Command, perform: Perform): void {
       const reference = readReference(id, options)
       return perform(command, (session, { showTransfer }) => showTransfer(session, reference))
     })
-  transfers
-    .command('cancel')
+  withNote(transfers.command('cancel'))
     .description('end transfers that certainly have no effect; all of them or none')
     .argument('<transfer...>', 'ids')
-    .action((ids: string[], _options: unknown, command: Command) =>
-      perform(command, (session, { cancelTransfers }) => cancelTransfers(session, ids)),
+    .action((ids: string[], options: NoteOptions, command: Command) =>
+      perform(command, (session, { cancelTransfers }) => cancelTransfers(session, ids, options)),
     )
-  transfers
-    .command('release')
-    .description('return blocked or waiting transfers to the queue with their own keys; all of them or none')
+  withNote(transfers.command('release'))
+    .description('return held, blocked or waiting transfers to the queue with their own keys; all of them or none')
     .argument('<transfer...>', 'ids')
-    .action((ids: string[], _options: unknown, command: Command) =>
-      perform(command, (session, { releaseTransfers }) => releaseTransfers(session, ids)),
+    .action((ids: string[], options: NoteOptions, command: Command) =>
+      perform(command, (session, { releaseTransfers }) => releaseTransfers(session, ids, options)),
     )
+  addHolding(transfers, perform)
   addResolve(transfers, perform)
   addResolveReturn(transfers, perform)
   transfers

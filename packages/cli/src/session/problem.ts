@@ -74,6 +74,8 @@ const refusalNext: Readonly<Record<string, string>> = {
   queue_version_untested: 'Install the release that fits, or run "outlay doctor" to see which it is.',
   transfer_not_found: 'Check the id; "outlay transfers list" shows all transfers.',
   transfer_not_cancelable: 'Run "outlay prove" for the evidence about it.',
+  approval_refused: 'Run "outlay transfers show" for who has approved it and who may.',
+  policy_refused: 'Run "outlay policies show" for the policy.',
   subscription_attended: 'Stop the processes that subscribe to it, wait for two minutes, and run it again.',
   events_undelivered: 'Start a process that handles them, or run it again with --discard to delete them.',
   unknown_transfer_type: ownCatalog,

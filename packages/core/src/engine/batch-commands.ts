@@ -1,5 +1,6 @@
 import type { Metadata } from '../metadata.ts'
 import type { Batch } from '../ports/batches.ts'
+import type { ApproveOptions } from './control-commands.ts'
 
 /** A batch to create. */
 export interface CreateBatch {
@@ -37,6 +38,16 @@ export interface Batches<Tx> {
    * @throws OutlayError `not_found`
    */
   cancel(tx: Tx, batchId: string): Promise<{ readonly canceled: number; readonly unended: number }>
+  /**
+   * Approves all held transfers of a batch that ask for approval, or none: those that this person has approved before stay as they are. Takes some
+   * statements for each. Returns how many were approved, and how many of them are sent after the commit.
+   * @throws OutlayError `not_found`; what `transfers.approve` throws for one of them, with its id
+   */
+  approve(
+    tx: Tx,
+    batchId: string,
+    approval: ApproveOptions,
+  ): Promise<{ readonly approved: number; readonly released: number }>
   /**
    * Keeps the transfers of a batch from being submitted; requests under way are finished. False when it is already paused.
    * @throws OutlayError `not_found`

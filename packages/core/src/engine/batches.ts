@@ -6,9 +6,10 @@ import { checkNames } from '../option-names.ts'
 import type { Batch, BatchPort } from '../ports/batches.ts'
 import type { Batches } from './batch-commands.ts'
 import { checkAccountId } from './enqueueing.ts'
+import { approveAll, checkApproval, type HoldingBackend } from './holding.ts'
 
 /** Creates the commands of batches. */
-export function createBatches<Tx>(backend: BatchPort<Tx>, nextId: () => Id): Batches<Tx> {
+export function createBatches<Tx>(backend: BatchPort<Tx> & HoldingBackend<Tx>, nextId: () => Id): Batches<Tx> {
   const find = async (batchId: string, tx: Tx): Promise<Batch> => {
     const batch = Id.is(batchId) ? await backend.getBatch(batchId, tx) : undefined
     if (batch !== undefined) return batch
@@ -41,6 +42,11 @@ export function createBatches<Tx>(backend: BatchPort<Tx>, nextId: () => Id): Bat
       const canceled = Id.is(batchId) ? await backend.cancelBatch(tx, batchId) : undefined
       const { counts } = await find(batchId, tx)
       return { canceled: canceled ?? 0, unended: counts.unended }
+    },
+    async approve(tx, batchId, approval) {
+      checkApproval(approval)
+      await find(batchId, tx)
+      return approveAll(backend, tx, await backend.lockHeldOfBatch(tx, batchId), approval)
     },
     async pause(tx, batchId) {
       await find(batchId, tx)

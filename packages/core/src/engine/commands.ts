@@ -2,9 +2,11 @@ import { Counterparty } from '../counterparty.ts'
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { fingerprint, IdempotencyKey } from '../idempotency.ts'
+import type { AuditPort } from '../ports/audit.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { Effect, TransferCommandPort } from '../ports/transfer-commands.ts'
 import type { TransferPort } from '../ports/transfers.ts'
+import { readGivenNote } from './actors.ts'
 import { isAdopted } from './adoption.ts'
 import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
 
@@ -19,11 +21,19 @@ export const isKnowable = (transferId: unknown): boolean => Id.is(transferId)
 
 /** Cancels a transfer, or says why it cannot be. */
 export async function cancelTransfer<Tx>(
-  backend: TransferReader<Tx> & TransferCommandPort<Tx>,
+  backend: TransferReader<Tx> & TransferCommandPort<Tx> & AuditPort<Tx>,
   tx: Tx,
   transferId: string,
+  note: unknown,
 ): Promise<void> {
-  if (isKnowable(transferId) && (await backend.cancel(tx, transferId))) return
+  const { actor = null, reason: said = null } = readGivenNote(note)
+  const was = isKnowable(transferId) ? await backend.get(transferId, tx) : undefined
+  if (was !== undefined && (await backend.cancel(tx, transferId))) {
+    const before = { stage: was.stage, status: was.status, reason: was.reason }
+    const after = { stage: 'settled', status: 'canceled' }
+    await backend.recordAudit(tx, { command: 'transfers.cancel', actor, reason: said, transferId, before, after })
+    return
+  }
   const { stage, status, reason } = await findTransfer(backend, tx, transferId)
   const why =
     stage === 'settled'
@@ -84,19 +94,19 @@ export function resubmitKey({ idempotencyKey }: Pick<StoredTransfer, 'idempotenc
 export async function findOrder<Tx>(
   backend: Pick<TransferPort<Tx>, 'counterparty'>,
   tx: Tx,
-  { id, accountId, request, metadata }: StoredTransfer,
+  { id, accountId, request, metadata, createdBy }: StoredTransfer,
   corrected?: EnqueueRequest['destination'],
 ): Promise<EnqueueRequest> {
-  if (corrected !== undefined) return { ...request, accountId, metadata, destination: corrected }
+  if (corrected !== undefined) return { ...request, accountId, metadata, createdBy, destination: corrected }
   const registered = Counterparty.registered(request)
-  if (registered !== undefined) return { ...registered, accountId, metadata }
+  if (registered !== undefined) return { ...registered, accountId, metadata, createdBy }
   const details = await backend.counterparty(tx, id)
   if (details === undefined) {
     const message = `The details of the counterparty of ${id} are wiped; enqueue a new transfer with them.`
     throw new OutlayError('conflict', message)
   }
   const { addressId: _id, address: _summary, ...leg } = request.destination
-  return { ...request, accountId, metadata, destination: { ...leg, address: details.address } }
+  return { ...request, accountId, metadata, createdBy, destination: { ...leg, address: details.address } }
 }
 
 /**

@@ -32,9 +32,12 @@ import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { type Gateways, type Reroute, type Route, readGateways, routeTransfer } from './gateways.ts'
 import { reportGauges } from './gauges.ts'
+import { createHolding, releaseTransfer } from './holding.ts'
+import { createJudgement } from './judging.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { readObservations } from './observation.ts'
 import { createObstacleLog, watchGateway } from './obstacle-log.ts'
+import { createAudit, createPolicies } from './policies.ts'
 import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
@@ -137,6 +140,8 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     transfers: createTransfers(options, runtime, rules),
     accounts: createAccounts(backend, runtime, gateways),
     batches: createBatches(backend, Id.createSequence(runtime.clock, runtime.random)),
+    policies: createPolicies(backend, options.catalog ?? defaultCatalog),
+    audit: createAudit(backend),
     subscribe: (name, types, handler, options) =>
       subscribe(name, () => makeSubscription(name, types, handler, options)),
     subscribeMany: (name, types, handler, options) =>
@@ -230,10 +235,12 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
       return transfer
     throw new Error('The gateway of this engine registers no addresses; give the destination by its addressId.')
   }
-  const write = (tx: Tx, transfers: readonly NewTransfer[]) =>
-    telemetry === undefined
-      ? backend.enqueue(tx, transfers)
-      : traceEnqueue(telemetry, transfers, (traceparent) => backend.enqueue(tx, transfers, traceparent))
+  const judge = createJudgement({ backend, catalog, clock: runtime.clock })
+  const write = (tx: Tx, transfers: readonly NewTransfer[], isMany = false) => {
+    const judged = (traceparent?: string) =>
+      judge(tx, transfers, isMany, (held, tag) => backend.enqueue(tx, held, traceparent, tag))
+    return telemetry === undefined ? judged() : traceEnqueue(telemetry, transfers, judged)
+  }
   const enqueue = async (tx: Tx, request: EnqueueRequest) => {
     const transfer = prepare(request, '')
     const [enqueued] = await write(tx, [transfer])
@@ -252,13 +259,14 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
         refuseAddresses(request, prefix)
         return prepare(request, prefix)
       }
-      return noticeEnded(await write(tx, await prepareTransfers(requests, runtime, prepareNew)), runtime.logger)
+      return noticeEnded(await write(tx, await prepareTransfers(requests, runtime, prepareNew), true), runtime.logger)
     },
     get: async (transferId, tx) => (isKnowable(transferId) ? backend.get(transferId, tx) : undefined),
     getByKey: async (accountId, key) =>
       isText(accountId) && isText(key) ? backend.getByKey(accountId, key) : undefined,
     find: async (query, tx) => backend.find(readQuery(query), tx),
-    cancel: (tx, transferId) => cancelTransfer(backend, tx, transferId),
+    ...createHolding(backend),
+    cancel: (tx, transferId, note) => cancelTransfer(backend, tx, transferId, note),
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
     resolveReturn: (tx, transferId, resolution) => resolveReturn(backend, tx, transferId, resolution),
     compare: (transferId, remoteId, { signal = new AbortController().signal } = {}) =>
@@ -271,7 +279,7 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
       const parts = { backend, now: runtime.clock.now(), prepare: prepareAgain, write }
       return resubmit(parts, tx, transferId, options)
     },
-    release: async (tx, transferId) => isKnowable(transferId) && backend.release(tx, transferId),
+    release: async (tx, transferId, note) => isKnowable(transferId) && releaseTransfer(backend, tx, transferId, note),
     async observe(tx, accountId, observations, options = {}) {
       checkAccountId(accountId)
       checkNames(options, ['gateway'])

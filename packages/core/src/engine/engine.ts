@@ -20,6 +20,7 @@ import type { WorkOptions } from '../ports/work-options.ts'
 import type { TransferOrder } from '../transfer.ts'
 import type { Archived, ArchiveOptions } from './archiving.ts'
 import type { Batches } from './batch-commands.ts'
+import type { Audit, HeldTransfers, Policies } from './control-commands.ts'
 import type { WorkersState } from './lifecycle.ts'
 import type { ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import type { WebhookAnswer } from './webhooks.ts'
@@ -52,6 +53,11 @@ export interface EnqueueRequest extends TransferOrder {
    * The batch that it enters: the id of one that is not closed. As metadata, it is no part of what a key stands for. Default: none.
    */
   readonly batchId?: string | undefined
+  /**
+   * Who asks for this transfer, as the host knows them: policies that ask for approval need it, since whoever created a transfer does not approve it.
+   * As metadata, it is no part of what a key stands for. Default: nobody is named.
+   */
+  readonly createdBy?: string | undefined
 }
 
 /** Which transfers {@link Transfers.find} finds. An absent member does not narrow the search. */
@@ -69,7 +75,7 @@ export interface FindTransfers extends Omit<TransferQuery, 'createdAfter' | 'cre
 }
 
 /** Commands and reads of transfers. Commands take the host's transaction first. */
-export interface Transfers<Tx> {
+export interface Transfers<Tx> extends HeldTransfers<Tx> {
   /**
    * Validates, then writes transfer, event and its row of the outbox in the host's transaction. Nothing is sent before that
    * commits.
@@ -79,8 +85,9 @@ export interface Transfers<Tx> {
    * Transfers.resubmit} pays again.
    *
    * A refusal happens before any SQL, so the transaction stays usable.
-   * @throws OutlayError any code of a broken rule, with the field; `idempotency_key_mismatch` when the account has the key for
-   *   another request; `conflict` with the field `batchId` for a batch that does not exist, is closed or is of another account.
+   * Where {@link Engine.policies} hold it, it is written as `held` and sent by nobody until people have approved or released it.
+   * @throws OutlayError any code of a broken rule, with the field; `policy_refused` for what a policy refuses; `idempotency_key_mismatch` when
+   *   the account has the key for another request; `conflict` with the field `batchId` for a batch that does not exist, is closed or is of another account.
    */
   enqueue(tx: Tx, request: EnqueueRequest): Promise<EnqueuedTransfer>
   /**
@@ -108,14 +115,19 @@ export interface Transfers<Tx> {
   /**
    * Returns a blocked or waiting transfer to the queue with its own key. It is sent at once, but not before its `notBefore`.
    * False when it is in no such stage.
+   *
+   * Of a held transfer it ends the holds of operators and of policies that ask for no approval; with the last hold it is sent. That needs `actor` and
+   * `reason`.
+   * @throws OutlayError for a held transfer: `missing_field`, `invalid_request` with the field; `conflict` when it is held for approval alone;
+   *   `approval_refused` when a policy holds it and the actor created it
    */
-  release(tx: Tx, transferId: string): Promise<boolean>
+  release(tx: Tx, transferId: string, note?: OperatorNote): Promise<boolean>
   /**
-   * Cancels a transfer that was not sent, or whose attempts were all answered and refused. Its key stays its own: {@link
+   * Cancels a transfer that is held or was not sent, or whose attempts were all answered and refused. Its key stays its own: {@link
    * Transfers.resubmit} pays after all.
    * @throws OutlayError `transfer_not_found`; `transfer_not_cancelable` when its money may have moved, or it is final.
    */
-  cancel(tx: Tx, transferId: string): Promise<void>
+  cancel(tx: Tx, transferId: string, note?: OperatorNote): Promise<void>
   /**
    * Resolves a blocked transfer by what a person learned from the service. With `remoteId` the service has it: the transfer
    * becomes submitted under that id and is polled at once. With `notPaid` it has failed as `not_paid`, and its request may be
@@ -182,6 +194,8 @@ export interface ResubmitOptions {
   readonly expiresAt?: string | Date | null | undefined
   /** The amount that should have been paid. Default: that of the ended transfer. */
   readonly amount?: EnqueueRequest['amount'] | undefined
+  /** Who asks for it. Default: who asked for the ended one. */
+  readonly createdBy?: string | undefined
   /** Where it should have gone, whole. Default: the destination of the ended transfer. */
   readonly destination?: EnqueueRequest['destination'] | undefined
 }
@@ -288,6 +302,8 @@ export interface Engine<Tx> {
   readonly accounts: Accounts<Tx>
   readonly stops: Stops<Tx>
   readonly batches: Batches<Tx>
+  readonly policies: Policies<Tx>
+  readonly audit: Audit<Tx>
   /** Whether anything may be sent from this database, and why not. */
   sending(): Promise<SendingState>
   /** Stops all sending, in every worker, until a reconciliation lifts the fence. False when the database is already fenced. */

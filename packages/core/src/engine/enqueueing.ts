@@ -8,6 +8,7 @@ import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
 import { parseTransferOrder } from '../transfer-request.ts'
+import { checkActor } from './actors.ts'
 import type { EnqueueRequest } from './engine.ts'
 import { parseMoment } from './moment.ts'
 import { refuseUnread } from './unread-members.ts'
@@ -24,7 +25,7 @@ export function checkAccountId(accountId: unknown, field = 'accountId'): void {
 
 /** Members of a request, for a message. */
 const memberNames =
-  'accountId, id, idempotencyKey, notBefore, expiresAt, metadata, batchId, amount, source, destination, note, brand and quoteId'
+  'accountId, id, idempotencyKey, notBefore, expiresAt, metadata, batchId, createdBy, amount, source, destination, note, brand and quoteId'
 
 /**
  * Validates a request and completes it with id, key and fingerprint. No I/O: a refusal leaves the transaction usable.
@@ -50,6 +51,7 @@ export function prepareTransfer(
     expiresAt,
     metadata: given,
     batchId,
+    createdBy,
     ...body
   } = request
   const order = parseTransferOrder(body, catalog, { fieldPrefix: prefix })
@@ -68,7 +70,13 @@ export function prepareTransfer(
     ...readTimes(notBefore, expiresAt, prefix),
     ...(metadata === undefined ? {} : { metadata }),
     ...(batchId === undefined ? {} : { batchId: Id.parse(batchId, `${prefix}batchId`) }),
+    ...(createdBy === undefined ? {} : { createdBy: readCreator(createdBy, `${prefix}createdBy`) }),
   }
+}
+
+const readCreator = (createdBy: string, field: string): string => {
+  checkActor(createdBy, field)
+  return createdBy
 }
 
 /** No payout has a time before that; seconds since 1970 that are taken for milliseconds give one. */

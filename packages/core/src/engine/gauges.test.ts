@@ -47,7 +47,7 @@ it('gauges are read while the count of all transfers takes long, and each says h
     'outlay.subscription.dead_letters': 30,
   }
   expect(await read('outlay.gauge.age')).toEqual({ ...ages, 'outlay.transfer.backlog': 90 })
-  const nothing = { queued: 0, submitting: 0, awaitingFunds: 0, submitted: 0, settled: 0, undelivered: 0 }
+  const nothing = { held: 0, queued: 0, submitting: 0, awaitingFunds: 0, submitted: 0, settled: 0, undelivered: 0 }
   count.resolve({ ...nothing, blocked: 2, deadLetters: 0 })
   expect(await counting).toMatchObject({ blocked: 2, awaiting_funds: 0 })
   // Since it began: that is the moment that it counts.

@@ -34,6 +34,7 @@ const groups: readonly GaugeGroup[] = [
     async read(backend) {
       const counts = await backend.backlog()
       const stages = {
+        held: counts.held,
         queued: counts.queued,
         submitting: counts.submitting,
         awaiting_funds: counts.awaitingFunds,

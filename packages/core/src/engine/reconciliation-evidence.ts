@@ -151,6 +151,8 @@ const blockedEvidence = ({ row, remotes, said }: Likeness) => {
       ? `it was blocked before (${row.reason ?? 'no reason'})`
       : row.isExpired
         ? 'the time to send it is over'
-        : 'the service may have forgotten its key'
+        : row.stage === 'held'
+          ? 'people have not let it go here'
+          : 'the service may have forgotten its key'
   return `It may be ${list(remotes)}, or the twin of it; ${why}, so a person has to decide.`
 }

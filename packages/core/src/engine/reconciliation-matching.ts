@@ -153,7 +153,8 @@ function isSafeToSend(pair: Likeness, rules: MatchRules): boolean {
   const { stage, firstRequestAgeMs, isExpired, isEnded } = pair.row
   const shownAt = firstShownAt(pair, rules)
   const shownAgeMs = shownAt === null ? 0 : rules.nowMs - Date.parse(shownAt) + clockMarginMs
-  const isInDoubt = stage === 'blocked' || pair.said !== undefined
+  // What is held is not sent again, and may have been released and sent before a restore.
+  const isInDoubt = stage === 'blocked' || stage === 'held' || pair.said !== undefined
   return (
     !isEnded && !isInDoubt && !isExpired && Math.max(firstRequestAgeMs, shownAgeMs) < lastSendMs(rules.keyLifetimeMs)
   )

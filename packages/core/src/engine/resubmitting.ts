@@ -9,14 +9,17 @@ import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
 
 /** What a resubmission needs of the engine. */
 interface Resubmitting<Tx> {
-  readonly backend: Pick<Backend<Tx>, 'get' | 'effectOf' | 'counterparty' | 'recordResubmission' | 'holdBatch'>
+  readonly backend: Pick<
+    Backend<Tx>,
+    'get' | 'effectOf' | 'counterparty' | 'recordResubmission' | 'forgetResubmission' | 'holdBatch'
+  >
   readonly now: Date
   /** Prepares the request for the gateway and the environment of the ended transfer. */
   prepare(request: EnqueueRequest, ended: StoredTransfer): NewTransfer
   write(tx: Tx, transfers: readonly NewTransfer[]): Promise<readonly EnqueuedTransfer[]>
 }
 
-const optionNames = ['idempotencyKey', 'notBefore', 'expiresAt', 'amount', 'destination']
+const optionNames = ['idempotencyKey', 'notBefore', 'expiresAt', 'amount', 'destination', 'createdBy']
 
 /** Enqueues a failed or canceled transfer again, as it was or corrected: one transfer in its place, however many ask at once. */
 export async function resubmit<Tx>(
@@ -26,7 +29,7 @@ export async function resubmit<Tx>(
   options: ResubmitOptions = {},
 ): Promise<EnqueuedTransfer> {
   checkNames(options, optionNames)
-  const { idempotencyKey, amount, destination, ...times } = options
+  const { idempotencyKey, amount, destination, createdBy, ...times } = options
   const ended = await findEnded(backend, tx, transferId)
   if (amount !== undefined && ended.request.quoteId !== undefined) {
     const message = `The transfer ${ended.id} has the amount of its quote; enqueue a new transfer with a new quote for another amount.`
@@ -35,14 +38,24 @@ export async function resubmit<Tx>(
   const order: EnqueueRequest = {
     ...(await findOrder(backend, tx, ended, destination)),
     ...(amount === undefined ? {} : { amount }),
+    ...(createdBy === undefined ? {} : { createdBy }),
     ...timesAgain(ended, times, now),
     idempotencyKey: idempotencyKey ?? resubmitKey(ended),
   }
   if (destination !== undefined) refuseAddresses(order, '')
   const transfer = prepare(order, ended)
+  const writeInPlace = async (on: Tx, successor: NewTransfer) => {
+    try {
+      return await write(on, [successor])
+    } catch (error) {
+      // Refused, by a policy for example: the host may go on, and the ended transfer has no successor.
+      if (OutlayError.is(error)) await backend.forgetResubmission(on, ended.id, successor.id)
+      throw error
+    }
+  }
   const successorId = await findPlace(backend, tx, ended, transfer)
   if (successorId !== transfer.id) return findSuccessor(backend, tx, ended, transfer, successorId)
-  const [enqueued] = await write(tx, [{ ...transfer, ...(await enterBatch(backend, tx, ended)) }])
+  const [enqueued] = await writeInPlace(tx, { ...transfer, ...(await enterBatch(backend, tx, ended)) })
   if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
   if (enqueued.id === transfer.id) return { ...enqueued, resubmissionOf: ended.id }
   // Another transaction has enqueued under the key since, so there is no new transfer: its place is given back.

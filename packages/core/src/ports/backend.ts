@@ -1,9 +1,12 @@
 import type { AccountPort } from './account-commands.ts'
 import type { ArchivePort } from './archive.ts'
+import type { AuditPort } from './audit.ts'
 import type { BacklogPort } from './backlog.ts'
 import type { BatchPort } from './batches.ts'
+import type { HoldPort } from './holds.ts'
 import type { ObservationPort } from './observations.ts'
 import type { Operations } from './operations.ts'
+import type { PolicyPort } from './policies.ts'
 import type { Runtime } from './runtime.ts'
 import type { SchemaPort } from './schema.ts'
 import type { SubscriptionPort } from './subscriptions.ts'
@@ -18,6 +21,9 @@ export interface Backend<Tx>
     TransferCommandPort<Tx>,
     AccountPort<Tx>,
     BatchPort<Tx>,
+    HoldPort<Tx>,
+    PolicyPort<Tx>,
+    AuditPort<Tx>,
     ObservationPort<Tx>,
     SubscriptionPort<Tx>,
     WorkPort<Tx>,

@@ -1,5 +1,7 @@
 /** Counts of transfers and events, at this moment. */
 export interface Backlog {
+  /** What a person has to approve or release. */
+  readonly held: number
   readonly queued: number
   readonly submitting: number
   readonly awaitingFunds: number

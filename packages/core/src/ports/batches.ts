@@ -53,6 +53,8 @@ export interface BatchPort<Tx> {
   closeBatch(tx: Tx, batchId: string): Promise<boolean>
   /** Closes a batch and cancels what has no effect; how many, or `undefined` when there is no such batch. */
   cancelBatch(tx: Tx, batchId: string): Promise<number | undefined>
+  /** Locks the held transfers of a batch, in the order of their ids, which it returns. */
+  lockHeldOfBatch(tx: Tx, batchId: string): Promise<readonly string[]>
   /** Keeps the transfers of a batch from being sent. False when it is paused already. */
   pauseBatch(tx: Tx, batchId: string): Promise<boolean>
   /** Lets them be sent again. False when it is not paused. */

@@ -1,6 +1,7 @@
 import type { CounterpartyDetails, StoredRequest } from '../counterparty.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Environment } from '../transfer-type.ts'
+import type { NewHold } from './holds.ts'
 
 /** A transfer to be written in the host's transaction. */
 export interface NewTransfer {
@@ -27,4 +28,8 @@ export interface NewTransfer {
   readonly batchId?: string | undefined
   /** The ended transfer of that batch in whose place it is enqueued, also when the batch is closed. */
   readonly replaces?: string | undefined
+  /** Who asked for it; absent where the host does not say. No part of the fingerprint. */
+  readonly createdBy?: string | undefined
+  /** What holds it from the start: it is written as held, and not to the outbox. Absent for nearly all. */
+  readonly holds?: readonly NewHold[] | undefined
 }

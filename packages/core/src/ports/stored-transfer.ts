@@ -6,19 +6,25 @@ import type { NewTransfer } from './new-transfer.ts'
  * Where a transfer stands inside the engine, beside its status.
  *
  * - `queued`: waits for a worker, for its time or for its next attempt
+ * - `held`: committed, and sent by nobody until people approve or release it; `reason` is the first of what holds it
  * - `submitting`: a worker has claimed it; its request may be on its way
  * - `awaiting_funds`: refused for lack of funds; the same key is sent again when funds arrive, or on a slow backoff
  * - `submitted`: the other side has it; it is polled until its status is final, or lost there: `reason` says so
  * - `blocked`: only a person can decide; `reason` says why
  * - `settled`: its status is final, or the request was refused
  */
-export const stages = ['queued', 'submitting', 'awaiting_funds', 'submitted', 'blocked', 'settled'] as const
+export const stages = ['queued', 'held', 'submitting', 'awaiting_funds', 'submitted', 'blocked', 'settled'] as const
 
 /** Where a transfer stands inside the engine. */
 export type Stage = (typeof stages)[number]
 
-/** Every transition between stages, and its cause. A transfer starts as `queued`, and nothing leaves `settled`. */
+/** Every transition between stages, and its cause. A transfer starts as `queued`, or as `held`, and nothing leaves `settled`. */
 export const stageTransitions = [
+  { from: 'queued', to: 'held', when: 'hold, by a person, before any claim' },
+  { from: 'held', to: 'queued', when: 'its last hold is released, or its last approval given' },
+  { from: 'held', to: 'settled', when: 'cancel, or reject' },
+  { from: 'held', to: 'submitted', when: 'reconciliation, by a person: the service has it' },
+  { from: 'held', to: 'blocked', when: 'reconciliation: the service may have it and may have forgotten its key' },
   { from: 'queued', to: 'submitting', when: 'claim' },
   { from: 'queued', to: 'settled', when: 'cancel' },
   { from: 'queued', to: 'submitted', when: 'reconciliation, by a person: the service has it' },
@@ -57,6 +63,7 @@ export const stageTransitions = [
   { from: 'submitted', to: 'queued', when: 'release of one that the service has lost, by a person' },
   { from: 'submitted', to: 'blocked', when: 'resolve of another one, by a person: the id belongs to that one' },
   { from: 'blocked', to: 'queued', when: 'release, by a person' },
+  { from: 'blocked', to: 'held', when: 'release, by a person, of one that was held before' },
   { from: 'blocked', to: 'submitted', when: 'resolve or reconciliation, by a person: the service has it' },
   {
     from: 'blocked',
@@ -66,7 +73,7 @@ export const stageTransitions = [
 ] as const satisfies readonly { readonly from: Stage; readonly to: Stage; readonly when: string }[]
 
 /** A transfer as the engine stores it. */
-export interface StoredTransfer extends Omit<NewTransfer, 'counterparty' | 'replaces'> {
+export interface StoredTransfer extends Omit<NewTransfer, 'counterparty' | 'replaces' | 'holds'> {
   readonly stage: Stage
   readonly status: TransferStatus
   readonly failure: TransferFailure | null

@@ -15,7 +15,7 @@ export type Effect = 'none' | 'unknown' | 'known' | 'conflicting'
 export interface TransferCommandPort<Tx> {
   /** Returns one blocked or waiting transfer to the queue with its own key. False when it is in no such stage. */
   release(tx: Tx, transferId: string): Promise<boolean>
-  /** Cancels a transfer that had no effect. False when it may have had one, when it is final, or when it does not exist. */
+  /** Cancels a transfer that had no effect, held or not. False when it may have had one, when it is final, or when it does not exist. */
   cancel(tx: Tx, transferId: string): Promise<boolean>
   /** Answers with what is known of the transfer's effect at the service. */
   effectOf(tx: Tx, transferId: string): Promise<Effect>
@@ -31,6 +31,8 @@ export interface TransferCommandPort<Tx> {
     endedId: string,
     transfer: Pick<NewTransfer, 'id' | 'idempotencyKey' | 'fingerprint'>,
   ): Promise<{ readonly successorId?: string | undefined; readonly effect: Effect }>
+  /** Takes back what {@link TransferCommandPort.recordResubmission} recorded for a transfer that was not written. */
+  forgetResubmission(tx: Tx, endedId: string, successorId: string): Promise<void>
   /**
    * Resolves a blocked transfer: it has this id at the service or, with null, failed as `not_paid`. Does nothing when the
    * transfer is not blocked or does not exist; when `otherId`, a transfer of the same account, has that id at the service; or

@@ -8,16 +8,18 @@ export interface TransferPort<Tx> {
   /**
    * Writes transfers, events and rows of the outbox in the host's transaction, in the order given. For a key that the account
    * already has, it returns the stored transfer with `reused: true`, whatever its fingerprint; the engine compares the
-   * fingerprints. New transfers store the W3C trace context in which they are enqueued, if there is one.
+   * fingerprints. New transfers store the W3C trace context in which they are enqueued, if there is one. Writes nothing and returns
+   * `stale` where the policies, as the transaction sees them, are others than those with the tag.
    */
   enqueue(
     tx: Tx,
     transfers: readonly NewTransfer[],
     traceparent?: string | undefined,
-  ): Promise<readonly EnqueuedTransfer[]>
+    policyTag?: string | null,
+  ): Promise<readonly EnqueuedTransfer[] | 'stale'>
   /** One transfer as the transaction sees it; without a transaction, as it is committed. */
   get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
-  getByKey(accountId: string, idempotencyKey: string): Promise<StoredTransfer | undefined>
+  getByKey(accountId: string, idempotencyKey: string, tx?: Tx): Promise<StoredTransfer | undefined>
   /** A page of transfers, as the transaction sees them; without a transaction, as they are committed. Reads a bounded number of rows. */
   find(query: TransferQuery, tx?: Tx): Promise<TransferPage>
   /** Details of a counterparty that was never registered; `undefined` when it was registered, or when the details are wiped. */

@@ -4,6 +4,7 @@ import { withAdmin } from '../database.ts'
 import { drain, waitUntil } from '../harness.ts'
 import { memoryGateway } from '../memory-gateway.ts'
 import { testDatabase } from '../vitest.ts'
+import { describeControl } from './driver-control.ts'
 import { describeHandlerLimits } from './driver-limits.ts'
 import { describeLists } from './driver-lists.ts'
 import { describeReturns } from './driver-returns.ts'
@@ -81,6 +82,7 @@ export function describeDriver<Tx>(
     describeKeys(bench)
     describeValues(bench)
     describeCommands(bench)
+    describeControl({ ...bench, payout: (request) => payout('control', request), text: oddText })
     describeWork(bench)
     describeHandlerLimits(subject, payout, count, () => clear(bench.url))
     describeLists(subject, payout, count)

@@ -1,0 +1,77 @@
+import { type Approval, type ApprovalRequirement, type HeldState, type Hold, type HoldName, Id } from '@outlay/core'
+import { Column, type HoldPort, rowDecoder } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
+import { type Row, statements } from '../database/statement.ts'
+
+const texts = {
+  lock_held: `select t.id from {{schema}}.transfer t where t.id = $1 for no key update`,
+  // What others wrote until they unlocked the transfer counts, so it is read by a statement behind the lock.
+  held: `select (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
+      case when t.stage = 'held' then (
+        select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('name', h.name, 'policy', nullif(h.policy, ''), 'policyVersion', h.policy_version,
+          'why', h.why, 'actor', h.actor, 'requirement', h.requirement, 'since', {{schema}}.iso(h.since))) order by h.name, h.policy)
+        from {{schema}}.hold h where h.transfer_id = t.id) end as holds,
+      (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('actor', a.actor, 'roles', a.roles, 'note', a.note, 'at', {{schema}}.iso(a.approved_at)))
+          order by a.approved_at, a.actor)
+        from {{schema}}.approval a where a.transfer_id = t.id) as approvals
+    from {{schema}}.transfer t where t.id = $1`,
+  hold_transfer: 'select {{schema}}.hold_transfer($1, $2::uuid, $3, $4) as held',
+  add_approval: 'insert into {{schema}}.approval (transfer_id, actor, roles, note) values ($1, $2, $3::text[], $4)',
+  release_holds: 'select {{schema}}.release_holds($1, $2::uuid, $3::jsonb, $4) as released',
+  reject_held: 'select {{schema}}.reject_held($1, $2::uuid) as rejected',
+} as const
+
+/** Makes the store of holds on a driver. */
+export function createHoldStore<Tx>(
+  driver: Driver<Tx>,
+  tokens: Readonly<Record<string, string>>,
+  notifies = true,
+): HoldPort<Tx> {
+  const sql = statements(tokens, texts)
+  const read = (rows: readonly Row[]) => readFirst(readHeldState, rows)
+  return {
+    async getHolds(transferId, tx) {
+      const values = [transferId]
+      return read(await (tx === undefined ? driver.query(sql.held, values) : driver.execute(tx, sql.held, values)))
+    },
+    async lockHolds(tx, transferId) {
+      await driver.execute(tx, sql.lock_held, [transferId])
+      return read(await driver.execute(tx, sql.held, [transferId]))
+    },
+    async hold(tx, transferId, { actor, reason }) {
+      const rows = await driver.execute(tx, sql.hold_transfer, [transferId, Id.toUuid(transferId), actor, reason])
+      return readFirst(readHeld, rows)?.held ?? 'claimed'
+    },
+    async addApproval(tx, transferId, { actor, roles, note }) {
+      await driver.execute(tx, sql.add_approval, [transferId, actor, roles, note ?? null])
+    },
+    async releaseHolds(tx, transferId, holds) {
+      const named = JSON.stringify(holds.map(({ name, policy }) => ({ name, policy })))
+      const values = [transferId, Id.toUuid(transferId), named, notifies]
+      return readFirst(readReleased, await driver.execute(tx, sql.release_holds, values))?.released === true
+    },
+    async rejectHeld(tx, transferId) {
+      await driver.execute(tx, sql.reject_held, [transferId, Id.toUuid(transferId)])
+    },
+  }
+}
+
+const readHeld = rowDecoder('hold', { held: Column.word<'held' | 'before' | 'claimed'>() })
+const readReleased = rowDecoder('release', { released: Column.boolean })
+const readState = rowDecoder('held transfer', {
+  createdBy: Column.nullable(Column.text),
+  holds: Column.nullable(Column.json<readonly StoredHold[]>()),
+  approvals: Column.nullable(Column.json<readonly Approval[]>()),
+})
+
+/** A hold as the statement builds it. */
+interface StoredHold extends Hold {
+  readonly name: HoldName
+  readonly requirement?: ApprovalRequirement
+}
+
+const readHeldState = (row: Row): HeldState => {
+  const { createdBy, holds, approvals } = readState(row)
+  return { createdBy, holds: holds ?? [], approvals: approvals ?? [] }
+}

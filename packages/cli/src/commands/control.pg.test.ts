@@ -1,0 +1,76 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../../test/outbox.ts'
+
+describe('the commands of control', async () => {
+  const host = await testHost()
+  const run = (...args: string[]) => outlay(args, { DATABASE_URL: host.database.url })
+  const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
+  const petra = ['--actor', 'petra', '--reason', 'decided']
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'outlay-policies-'))
+  })
+  afterEach(() => host.pool.query('truncate outlay.policy_state, outlay.hold, outlay.approval, outlay.audit'))
+  afterAll(() => rm(folder, { recursive: true }))
+  const write = async (policies: unknown) => {
+    const file = join(folder, 'policies.json')
+    await writeFile(file, typeof policies === 'string' ? policies : JSON.stringify(policies))
+    return file
+  }
+
+  it('set policies from a file, list what they hold, approve it, and say who did what', async () => {
+    const file = await write([{ name: 'all', approvals: [{ roles: ['finance'] }] }])
+    expect(await run('policies', 'set', file, ...petra)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('1 policy set, as version 1'),
+    })
+    expect(await json('policies', 'show')).toMatchObject({ version: 1, actor: 'petra', policies: [{ name: 'all' }] })
+    const { id } = await host.enqueue({ createdBy: 'carl' })
+    expect(await json('transfers', 'list', '--stage', 'held')).toMatchObject([
+      { id, stage: 'held', reason: 'approval' },
+    ])
+    expect((await json('status')).backlog).toMatchObject({ held: 1, queued: 0 })
+    const shown = (await run('transfers', 'show', id)).stdout
+    for (const text of ['approval', 'all', 'carl', 'finance']) expect(shown).toContain(text)
+    expect((await run('transfers', 'list', '--stuck')).stdout).toContain('Nothing is stuck')
+
+    const creator = await run('transfers', 'approve', id, '--actor', 'carl', '--role', 'finance')
+    expect(creator).toMatchObject({ code: 1, stderr: expect.stringContaining('created the transfer') })
+    const approved = await run('transfers', 'approve', id, '--actor', 'anna', '--role', 'finance', 'audit')
+    expect(approved).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('held/pending (approval) → queued/pending'),
+    })
+    expect(await json('audit', '--transfer', id)).toMatchObject([{ command: 'transfers.approve', actor: 'anna' }])
+    expect((await run('audit')).stdout).toContain('policies.set')
+  })
+
+  it('hold a transfer, release it, and reject another one', async () => {
+    const [{ id }, { id: other }] = [await host.enqueue(), await host.enqueue()]
+    const olga = ['--actor', 'olga', '--reason', 'odd']
+    expect(await run('transfers', 'hold', id, other, ...olga)).toMatchObject({ code: 0 })
+    expect((await run('transfers', 'release', id)).code).toBe(2)
+    expect(await run('transfers', 'release', id, ...olga)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('held/pending (operator) → queued/pending'),
+    })
+    expect(await run('transfers', 'reject', other, ...olga)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('settled/canceled (rejected)'),
+    })
+    expect((await run('transfers', 'hold', id)).code).toBe(2)
+  })
+
+  it('refuse a file that is none of policies, with the place of the mistake', async () => {
+    expect(await run('policies', 'set', join(folder, 'none.json'), ...petra)).toMatchObject({ code: 2 })
+    expect(await run('policies', 'set', await write('[{'), ...petra)).toMatchObject({ code: 2 })
+    expect(await run('policies', 'set', await write([{ name: 'x', hold: 'y', whem: {} }]), ...petra)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('0.whem'),
+    })
+    expect(await host.pool.query('select from outlay.policy_state')).toMatchObject({ rowCount: 0 })
+  })
+})

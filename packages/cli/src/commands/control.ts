@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises'
+import type { ApproveOptions, ControlNote, Policy } from '@outlay/core'
+import { formatTable } from '../output/table.ts'
+import { Misuse } from '../session/problem.ts'
+import type { Session } from '../session/session.ts'
+import { changeAll } from './transfers.ts'
+
+/** Holds transfers, all of them or none. */
+export async function holdTransfers(session: Session, ids: readonly string[], note: ControlNote): Promise<void> {
+  await changeAll(session, ids, 'held', async (tx, { id }) => void (await session.engine.transfers.hold(tx, id, note)))
+}
+
+/** Approves held transfers, all of them or none. */
+export async function approveTransfers(
+  session: Session,
+  ids: readonly string[],
+  approval: ApproveOptions,
+): Promise<void> {
+  await changeAll(
+    session,
+    ids,
+    'approved',
+    async (tx, { id }) => void (await session.engine.transfers.approve(tx, id, approval)),
+  )
+}
+
+/** Ends held transfers as canceled, all of them or none. */
+export async function rejectTransfers(session: Session, ids: readonly string[], note: ControlNote): Promise<void> {
+  await changeAll(session, ids, 'rejected', (tx, { id }) => session.engine.transfers.reject(tx, id, note))
+}
+
+/** Shows the policies, or an earlier version of them. */
+export async function showPolicies(session: Session, version?: number): Promise<void> {
+  const found = await session.engine.policies.get({ version })
+  if (found === undefined)
+    throw new Misuse(`There is no version ${version} of the policies.`, 'Leave it out for the newest.')
+  session.write(found, () => {
+    const who =
+      found.setAt === null
+        ? 'No policies were ever set.'
+        : `Version ${found.version}, set ${found.setAt} by ${found.actor}: ${found.reason}`
+    return `${who}\n\n${JSON.stringify(found.policies, null, 2)}`
+  })
+}
+
+/** Replaces all policies by those of a file. */
+export async function setPolicies(
+  session: Session,
+  file: string,
+  { actor, reason, expectedVersion }: ControlNote & { readonly expectedVersion?: number | undefined },
+): Promise<void> {
+  const policies = await readPolicies(file)
+  const note = { actor, reason, expectedVersion }
+  const { version } = await session.transaction((tx) => session.engine.policies.set(tx, policies, note))
+  session.write({ version, policies: policies.length }, () =>
+    policies.length === 0
+      ? `Version ${version} has no policies: nothing is held or refused any more, and what is held stays so.`
+      : `${policies.length === 1 ? '1 policy' : `${policies.length} policies`} set, as version ${version}. What is held keeps its holds.`,
+  )
+}
+
+async function readPolicies(file: string): Promise<readonly Policy[]> {
+  const next = 'Give a file with a list of policies as JSON, as "outlay policies show" prints it below its first line.'
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new Misuse(`The file ${file} cannot be read.`, next)
+  })
+  try {
+    return JSON.parse(text) as readonly Policy[]
+  } catch {
+    throw new Misuse(`The file ${file} is no JSON.`, next)
+  }
+}
+
+/** Lists who did what. */
+export async function listAudit(
+  session: Session,
+  {
+    transferId,
+    actor,
+    limit,
+  }: {
+    readonly transferId?: string | undefined
+    readonly actor?: string | undefined
+    readonly limit?: number | undefined
+  },
+): Promise<void> {
+  const records = await session.engine.audit.list({ transferId, actor, ...(limit === undefined ? {} : { limit }) })
+  session.write(records, () =>
+    records.length === 0
+      ? 'Nothing is written down.'
+      : formatTable(records, [
+          ['at', (row) => row.at],
+          ['who', (row) => row.actor],
+          ['what', (row) => row.command],
+          ['transfer', (row) => row.transferId],
+          ['why', (row) => row.reason],
+          ['login', (row) => row.login],
+        ]),
+  )
+}

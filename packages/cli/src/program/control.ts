@@ -1,0 +1,83 @@
+import type { Command } from 'commander'
+import { parseCount } from './count.ts'
+import type { Perform } from './perform.ts'
+
+interface ControlOptions {
+  readonly actor: string
+  readonly reason: string
+}
+
+/** How somebody approves. */
+export interface ApproveCommandOptions {
+  readonly actor: string
+  readonly role?: string[]
+  readonly note?: string
+}
+
+/** Adds the options for who gives a command, and why, where both are required. */
+const withControlNote = (command: Command): Command =>
+  command
+    .requiredOption('--actor <name>', 'who does it, for the audit')
+    .requiredOption('--reason <text>', 'why, for the audit')
+
+/** Adds the commands with which people hold transfers and let them go. */
+export function addHolding(transfers: Command, perform: Perform): void {
+  withControlNote(transfers.command('hold'))
+    .description(
+      'keep transfers that no worker has claimed from being sent, until they are released; all of them or none',
+    )
+    .argument('<transfer...>', 'ids')
+    .action((ids: string[], { actor, reason }: ControlOptions, command: Command) =>
+      perform(command, (session, { holdTransfers }) => holdTransfers(session, ids, { actor, reason })),
+    )
+  transfers
+    .command('approve')
+    .description('approve held transfers; all of them or none')
+    .argument('<transfer...>', 'ids')
+    .requiredOption('--actor <name>', 'who approves')
+    .option('--role <name...>', 'the roles that this person has')
+    .option('--note <text>', 'a note, for the audit')
+    .action((ids: string[], { actor, role, note }: ApproveCommandOptions, command: Command) =>
+      perform(command, (session, { approveTransfers }) => approveTransfers(session, ids, { actor, roles: role, note })),
+    )
+  withControlNote(transfers.command('reject'))
+    .description('end held transfers as canceled; all of them or none')
+    .argument('<transfer...>', 'ids')
+    .action((ids: string[], { actor, reason }: ControlOptions, command: Command) =>
+      perform(command, (session, { rejectTransfers }) => rejectTransfers(session, ids, { actor, reason })),
+    )
+}
+
+/** Adds the commands about policies and the audit. */
+export function addPolicies(program: Command, perform: Perform): void {
+  const policies = program.command('policies').description('policies: which transfers are held or refused')
+  policies
+    .command('show')
+    .description('the policies, as JSON')
+    .option('--policy-version <number>', 'an earlier version', parseCount)
+    .action(({ policyVersion }: { policyVersion?: number }, command: Command) =>
+      perform(command, (session, { showPolicies }) => showPolicies(session, policyVersion)),
+    )
+  withControlNote(policies.command('set'))
+    .description('replace all policies by those of a file of JSON, a list')
+    .argument('<file>', 'path')
+    .option('--expected-version <number>', 'refuse it when the policies are of another version', Number)
+    .action((file: string, options: ControlOptions & { expectedVersion?: number }, command: Command) =>
+      perform(command, (session, { setPolicies }) => setPolicies(session, file, options)),
+    )
+  program
+    .command('audit')
+    .description('who did what, and why, the newest first')
+    .option('--transfer <id>', 'only about this transfer')
+    .option('--by <actor>', 'only by this person or program')
+    .option('--limit <count>', 'at most so many (default: 50)', parseCount)
+    .action(({ transfer: transferId, by: actor, limit }: AuditOptions, command: Command) =>
+      perform(command, (session, { listAudit }) => listAudit(session, { transferId, actor, limit })),
+    )
+}
+
+interface AuditOptions {
+  readonly transfer?: string
+  readonly by?: string
+  readonly limit?: number
+}

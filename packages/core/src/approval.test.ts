@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { Approval, type ApprovalRequirement } from './approval.ts'
+
+const by = (actor: string, ...roles: string[]) => ({ actor, roles })
+const asks = (inOrder: boolean, ...steps: ApprovalRequirement['steps'][number][]): ApprovalRequirement => ({
+  steps,
+  inOrder,
+})
+
+describe('an approval', () => {
+  it('is of one person, however the name is spelled', () => {
+    expect(Approval.sameActor('Ada', ' ada ')).toBe(true)
+    expect(Approval.sameActor('ada', 'ａｄａ')).toBe(true)
+    expect(Approval.sameActor('ada', 'adam')).toBe(false)
+  })
+
+  it('takes as many people as its steps say', () => {
+    const two = asks(false, { count: 2 })
+    expect(Approval.missing(two, [])).toHaveLength(2)
+    expect(Approval.missing(two, [by('ada')])).toHaveLength(1)
+    expect(Approval.missing(two, [by('ada'), by('bob')])).toEqual([])
+  })
+
+  it('is placed so that nobody more is needed, when somebody fits two steps', () => {
+    const both = asks(false, { roles: ['finance'] }, { roles: ['cfo'] })
+    expect(Approval.missing(both, [by('ada', 'finance', 'cfo'), by('bob', 'finance')])).toEqual([])
+    expect(Approval.missing(both, [by('bob', 'finance'), by('ada', 'finance', 'cfo')])).toEqual([])
+    expect(Approval.missing(both, [by('bob', 'finance'), by('eve', 'finance')])).toEqual([{ roles: ['cfo'] }])
+  })
+
+  it('counts in order only once the steps before it are done', () => {
+    const ordered = asks(true, { count: 2, roles: ['finance'] }, { roles: ['cfo'] })
+    expect(Approval.counts(ordered, [], by('ada', 'cfo'))).toBe(false)
+    expect(Approval.counts(ordered, [by('bob', 'finance')], by('ada', 'cfo'))).toBe(false)
+    const financed = [by('bob', 'finance'), by('eve', 'finance')]
+    expect(Approval.counts(ordered, financed, by('ada', 'cfo'))).toBe(true)
+    expect(Approval.counts(ordered, financed, by('kim', 'finance'))).toBe(false)
+    expect(Approval.missing(ordered, [...financed, by('ada', 'cfo')])).toEqual([])
+  })
+
+  it('counts for nothing without a role that is missing', () => {
+    const finance = asks(false, { roles: ['finance'] })
+    expect(Approval.counts(finance, [], by('ada'))).toBe(false)
+    expect(Approval.counts(finance, [], by('ada', 'finance'))).toBe(true)
+    expect(Approval.counts(finance, [by('bob', 'finance')], by('ada', 'finance'))).toBe(false)
+  })
+})

@@ -1,0 +1,81 @@
+/** One step of an approval. */
+export interface ApprovalStep {
+  /** Approvals that it takes, from 1 to 10. Default 1. */
+  readonly count?: number | undefined
+  /** The approver has one of these roles. Default: anybody. */
+  readonly roles?: readonly string[] | undefined
+}
+
+/** What has to be approved before a transfer is sent. */
+export interface ApprovalRequirement {
+  readonly steps: readonly ApprovalStep[]
+  /** True where a step opens when those before it have all their approvals. */
+  readonly inOrder: boolean
+}
+
+/** Somebody's approval of a transfer. */
+export interface Approval {
+  readonly actor: string
+  /** The roles that the host said the actor has. */
+  readonly roles: readonly string[]
+  readonly note?: string | undefined
+  /** ISO 8601, UTC. */
+  readonly at: string
+}
+
+type Approver = Pick<Approval, 'actor' | 'roles'>
+
+const fits = ({ roles }: ApprovalStep, approver: Approver): boolean =>
+  roles === undefined || roles.some((role) => approver.roles.includes(role))
+
+/** One place for each approval that the steps take. */
+const placesOf = ({ steps }: ApprovalRequirement): readonly ApprovalStep[] =>
+  steps.flatMap((step) => Array<ApprovalStep>(step.count ?? 1).fill(step))
+
+/** The places that nobody has yet. Without an order, approvals are placed so that as few as possible stay open. */
+function openPlaces(requirement: ApprovalRequirement, approvers: readonly Approver[]): readonly ApprovalStep[] {
+  const places = placesOf(requirement)
+  if (requirement.inOrder) {
+    let next = 0
+    for (const approver of approvers) {
+      const end = endOfStep(places, next)
+      const found = places.slice(next, end).some((place) => fits(place, approver))
+      if (found) next += 1
+    }
+    return places.slice(next)
+  }
+  const holders = new Map<number, Approver>()
+  const place = (approver: Approver, tried: Set<number>): boolean => {
+    for (const [at, step] of places.entries()) {
+      if (tried.has(at) || !fits(step, approver)) continue
+      tried.add(at)
+      const holder = holders.get(at)
+      if (holder !== undefined && !place(holder, tried)) continue
+      holders.set(at, approver)
+      return true
+    }
+    return false
+  }
+  for (const approver of approvers) place(approver, new Set())
+  return places.filter((_, at) => !holders.has(at))
+}
+
+/** Where the step of the place ends: its places are next to each other, and each is the same step. */
+function endOfStep(places: readonly ApprovalStep[], from: number): number {
+  const end = places.findIndex((place, at) => at >= from && place !== places[from])
+  return end === -1 ? places.length : end
+}
+
+/** One spelling for each person, so that nobody approves twice as Ada and as ada. */
+const spelling = (actor: string): string => actor.normalize('NFKC').trim().toLowerCase()
+
+/** Rules of approvals. */
+export const Approval = {
+  /** True when the names are those of one person: letter case, form and outer spaces make no difference. */
+  sameActor: (one: string, other: string): boolean => spelling(one) === spelling(other),
+  /** The steps that have not got all of their approvals, once for each that is missing; none when it is approved. */
+  missing: openPlaces,
+  /** True when one more approver brings the requirement nearer to its end. */
+  counts: (requirement: ApprovalRequirement, approvals: readonly Approver[], approver: Approver): boolean =>
+    openPlaces(requirement, [...approvals, approver]).length < openPlaces(requirement, approvals).length,
+} as const

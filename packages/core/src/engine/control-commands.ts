@@ -1,0 +1,75 @@
+import type { ApprovalStep } from '../approval.ts'
+import type { Policy } from '../policy.ts'
+import type { AuditQuery, AuditRecord } from '../ports/audit.ts'
+import type { ControlNote, HeldState, Hold } from '../ports/holds.ts'
+import type { PolicyVersion } from '../ports/policies.ts'
+
+/** An approval of a transfer. The host knows who somebody is and which roles they have; the engine does not. */
+export interface ApproveOptions {
+  readonly actor: string
+  /** The roles that the actor has. Default: none, which is enough where a policy names none. */
+  readonly roles?: readonly string[] | undefined
+  readonly note?: string | undefined
+}
+
+/** What became of an approval. */
+export interface ApprovalResult {
+  /** True when nothing holds the transfer any more: it is sent after the commit. */
+  readonly released: boolean
+  /** What still holds it. */
+  readonly holds: readonly Hold[]
+  /** The approvals that are missing, one step for each. */
+  readonly missing: readonly ApprovalStep[]
+}
+
+/** Commands and reads of transfers that are held. */
+export interface HeldTransfers<Tx> {
+  /**
+   * Approves a held transfer. With the last approval that its policies ask for, and when nothing else holds it, it is sent.
+   * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; `conflict` when no approval of it is
+   *   asked for; `approval_refused` when the actor created it, has approved it before, or has no role that is missing or due
+   */
+  approve(tx: Tx, transferId: string, approval: ApproveOptions): Promise<ApprovalResult>
+  /**
+   * Ends a held transfer: it is `canceled` with the reason `rejected`. Its key stays its own.
+   * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; `conflict` when it is not held
+   */
+  reject(tx: Tx, transferId: string, note: ControlNote): Promise<void>
+  /**
+   * Holds a transfer until somebody releases it. False when an operator holds it already.
+   * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; `conflict` when it may have been claimed
+   *   by a worker, at this very moment too, or when it has ended
+   */
+  hold(tx: Tx, transferId: string, note: ControlNote): Promise<boolean>
+  /** What holds a transfer, and who has approved it; `undefined` when it does not exist. */
+  holds(transferId: string, tx?: Tx): Promise<(HeldState & { readonly missing: readonly ApprovalStep[] }) | undefined>
+}
+
+/** Rules about money, as rows: what is enqueued is held or refused by them. */
+export interface Policies<Tx> {
+  /**
+   * Replaces all policies in the host's transaction; every version is kept. They hold for each enqueue that begins after the commit, in every process. What was
+   * enqueued before keeps the holds that it has. Returns the number of the version.
+   * @throws OutlayError `invalid_request`, `missing_field` with the field, before any SQL; `conflict` when the policies are not those of
+   *   `expectedVersion`
+   */
+  set(
+    tx: Tx,
+    policies: readonly Policy[],
+    note: ControlNote & {
+      /** The version that these replace: another one is refused. Default: any. */
+      readonly expectedVersion?: number | undefined
+    },
+  ): Promise<{ readonly version: number }>
+  /** The policies, as the transaction sees them if there is one, or an earlier version; `undefined` for a version that there is not. */
+  get(options?: {
+    readonly version?: number | undefined
+    readonly tx?: Tx | undefined
+  }): Promise<PolicyVersion | undefined>
+}
+
+/** Who did what: entries that are written with each command, and never changed. */
+export interface Audit<Tx> {
+  /** Entries, the newest first. Default: 50 of them, at most 1000. */
+  list(query?: Partial<AuditQuery>, tx?: Tx): Promise<readonly AuditRecord[]>
+}

@@ -1,0 +1,206 @@
+import { Approval, type ApprovalStep } from '../approval.ts'
+import { OutlayError } from '../error.ts'
+import { checkNames } from '../option-names.ts'
+import type { Backend } from '../ports/backend.ts'
+import type { HeldState, Hold } from '../ports/holds.ts'
+import { checkActor, checkControlNote, readGivenNote } from './actors.ts'
+import { checkText } from './checked-text.ts'
+import { findTransfer, isKnowable } from './commands.ts'
+import type { ApprovalResult, ApproveOptions, HeldTransfers } from './control-commands.ts'
+
+/** What commands of held transfers need of the backend. */
+export type HoldingBackend<Tx> = Pick<
+  Backend<Tx>,
+  'get' | 'getHolds' | 'lockHolds' | 'hold' | 'addApproval' | 'releaseHolds' | 'rejectHeld' | 'recordAudit'
+>
+
+/** Checks an approval, before any SQL. */
+export function checkApproval(approval: unknown): asserts approval is ApproveOptions {
+  checkNames(approval ?? {}, ['actor', 'roles', 'note'])
+  const { actor, roles, note } = (approval ?? {}) as Partial<ApproveOptions>
+  checkActor(actor)
+  if (note !== undefined) checkText(note, 'note')
+  if (roles === undefined) return
+  if (!Array.isArray(roles)) {
+    throw OutlayError.fromIssues([{ field: 'roles', code: 'invalid_request', message: 'must be a list of roles' }])
+  }
+  for (const [at, role] of roles.entries()) checkActor(role, `roles.${at}`)
+}
+
+/** The parts of a held state that decide what is missing. */
+type Requirements = Pick<HeldState, 'holds'> & {
+  readonly approvals: readonly Pick<Approval, 'actor' | 'roles'>[]
+}
+
+/** The approvals that are missing for what holds a transfer, one step for each. */
+const findMissing = ({ holds, approvals }: Requirements): readonly ApprovalStep[] =>
+  holds.flatMap(({ requirement }) => (requirement === undefined ? [] : Approval.missing(requirement, approvals)))
+
+/** Creates the commands of held transfers. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
+export function createHolding<Tx>(backend: HoldingBackend<Tx>): HeldTransfers<Tx> {
+  return {
+    async approve(tx, transferId, approval) {
+      checkApproval(approval)
+      return approve(backend, tx, transferId, approval)
+    },
+    async reject(tx, transferId, note) {
+      checkControlNote(note)
+      const { holds, ...state } = await lockHeld(backend, tx, transferId, 'rejected')
+      await backend.rejectHeld(tx, transferId)
+      const before = { stage: 'held', holds, approvals: state.approvals }
+      const after = { stage: 'settled', status: 'canceled', reason: 'rejected' }
+      await backend.recordAudit(tx, { command: 'transfers.reject', ...note, transferId, before, after })
+    },
+    async hold(tx, transferId, note) {
+      checkControlNote(note)
+      const { stage, status } = await findTransfer(backend, tx, transferId)
+      const held = await backend.hold(tx, transferId, note)
+      if (held === 'claimed') {
+        const now = await findTransfer(backend, tx, transferId)
+        const message =
+          now.stage === 'settled'
+            ? `The transfer ${transferId} is ${now.status}; there is nothing to hold.`
+            : `The transfer ${transferId} cannot be held: a worker has claimed it, so its request may have left (it is ${now.stage}). Stop its account or its gateway, or wait until it is final.`
+        throw new OutlayError('conflict', message)
+      }
+      if (held === 'before') return false
+      const [before, after] = [
+        { stage, status },
+        { stage: 'held', status, hold: 'operator' },
+      ]
+      await backend.recordAudit(tx, { command: 'transfers.hold', ...note, transferId, before, after })
+      return true
+    },
+    async holds(transferId, tx) {
+      const state = isKnowable(transferId) ? await backend.getHolds(transferId, tx) : undefined
+      return state === undefined ? undefined : { ...state, missing: findMissing(state) }
+    },
+  }
+}
+
+async function lockHeld<Tx>(backend: HoldingBackend<Tx>, tx: Tx, transferId: string, verb: string): Promise<HeldState> {
+  const state = isKnowable(transferId) ? await backend.lockHolds(tx, transferId) : undefined
+  if (state !== undefined && state.holds.length > 0) return state
+  const { stage, status } = await findTransfer(backend, tx, transferId)
+  throw new OutlayError('conflict', `The transfer ${transferId} is ${stage} and ${status}; only a held one is ${verb}.`)
+}
+
+async function approve<Tx>(
+  backend: HoldingBackend<Tx>,
+  tx: Tx,
+  transferId: string,
+  { actor, roles = [], note }: ApproveOptions,
+): Promise<ApprovalResult> {
+  const before = await lockHeld(backend, tx, transferId, 'approved')
+  refuseApprover(transferId, before, { actor, roles })
+  const approvals = [...before.approvals, { actor, roles }]
+  const isDone = ({ requirement }: Hold) =>
+    requirement !== undefined && Approval.missing(requirement, approvals).length === 0
+  const done = before.holds.filter(isDone)
+  const holds = before.holds.filter((hold) => !isDone(hold))
+  await backend.addApproval(tx, transferId, { actor, roles, note })
+  const released = done.length > 0 && (await backend.releaseHolds(tx, transferId, done))
+  await backend.recordAudit(tx, {
+    ...{ command: 'transfers.approve', actor, reason: note ?? null, transferId },
+    before: { holds: before.holds, approvals: before.approvals },
+    after: { holds, roles, released },
+  })
+  return { released, holds, missing: findMissing({ holds, approvals }) }
+}
+
+/** Approves those of the transfers that ask for it and that the actor has not approved yet, all of them or none. */
+export async function approveAll<Tx>(
+  backend: HoldingBackend<Tx>,
+  tx: Tx,
+  ids: readonly string[],
+  approval: ApproveOptions,
+): Promise<{ readonly approved: number; readonly released: number }> {
+  const asking: string[] = []
+  for (const id of ids) {
+    const state = await backend.getHolds(id, tx)
+    const isAsked = state?.holds.some(({ requirement }) => requirement !== undefined) === true
+    const isApproved = state?.approvals.some(({ actor }) => Approval.sameActor(actor, approval.actor)) === true
+    // Refused before anything is written.
+    if (isAsked && !isApproved) refuseApprover(id, state, { actor: approval.actor, roles: approval.roles ?? [] })
+    if (isAsked && !isApproved) asking.push(id)
+  }
+  let released = 0
+  for (const id of asking) released += Number((await approve(backend, tx, id, approval)).released)
+  return { approved: asking.length, released }
+}
+
+/** Throws for an approver that may not approve this transfer now. */
+function refuseApprover(
+  transferId: string,
+  { createdBy, holds, approvals }: HeldState,
+  approver: Pick<Approval, 'actor' | 'roles'>,
+): void {
+  const asking = holds.flatMap(({ requirement }) => requirement ?? [])
+  if (asking.length === 0) {
+    const names = holds.map(({ name }) => name).join(', ')
+    throw new OutlayError(
+      'conflict',
+      `The transfer ${transferId} is held by ${names}, and not for approval; release it.`,
+    )
+  }
+  const refuse = (message: string) => new OutlayError('approval_refused', message, { field: 'actor' })
+  if (createdBy !== null && Approval.sameActor(createdBy, approver.actor))
+    throw refuse(`${approver.actor} created the transfer ${transferId}; somebody else has to approve it.`)
+  if (approvals.some(({ actor }) => Approval.sameActor(actor, approver.actor)))
+    throw refuse(
+      `${approver.actor} has approved the transfer ${transferId} already; somebody else has to approve it too.`,
+    )
+  if (asking.some((requirement) => Approval.counts(requirement, approvals, approver))) return
+  const missing = describeSteps(findMissing({ holds, approvals }))
+  const has = approver.roles.length === 0 ? 'no role' : approver.roles.join(', ')
+  throw refuse(`The transfer ${transferId} needs ${missing} now; ${approver.actor} has ${has}.`)
+}
+
+const describeSteps = (steps: readonly ApprovalStep[]): string =>
+  steps.map(({ roles }) => (roles === undefined ? 'an approval' : `an approval of ${roles.join(' or ')}`)).join(', ')
+
+/** Ends what keeps a transfer from being sent and a person may end: holds, or a block. Returns false where there is nothing of that. */
+export async function releaseTransfer<Tx>(
+  backend: HoldingBackend<Tx> & Pick<Backend<Tx>, 'release'>,
+  tx: Tx,
+  transferId: string,
+  note: unknown,
+): Promise<boolean> {
+  const { actor = null, reason = null } = readGivenNote(note)
+  const was = await backend.get(transferId, tx)
+  if (was === undefined) return false
+  if (was.stage === 'held') return releaseHeld(backend, tx, transferId, note)
+  if (!(await backend.release(tx, transferId))) return false
+  const before = { stage: was.stage, status: was.status, reason: was.reason }
+  await backend.recordAudit(tx, { command: 'transfers.release', actor, reason, transferId, before, after: null })
+  return true
+}
+
+/** Ends the holds of a transfer that people release: all but those for approval. */
+async function releaseHeld<Tx>(
+  backend: HoldingBackend<Tx>,
+  tx: Tx,
+  transferId: string,
+  note: unknown,
+): Promise<boolean> {
+  checkControlNote(note)
+  const before = await lockHeld(backend, tx, transferId, 'released')
+  const { createdBy } = before
+  const released = before.holds.filter(({ name }) => name !== 'approval')
+  const holds = before.holds.filter(({ name }) => name === 'approval')
+  if (released.length === 0) {
+    const message = `The transfer ${transferId} is held for approval: approve it (${describeSteps(findMissing(before))} is missing), or reject it.`
+    throw new OutlayError('conflict', message)
+  }
+  const isOwn = createdBy !== null && Approval.sameActor(createdBy, note.actor)
+  if (isOwn && released.some(({ policy }) => policy !== undefined)) {
+    const message = `${note.actor} created the transfer ${transferId}, which a policy holds; somebody else has to release it.`
+    throw new OutlayError('approval_refused', message, { field: 'actor' })
+  }
+  const isSent = await backend.releaseHolds(tx, transferId, released)
+  const after = { stage: isSent ? 'queued' : 'held', holds }
+  await backend.recordAudit(tx, {
+    ...{ command: 'transfers.release', ...note, transferId, before: { stage: 'held', holds: before.holds }, after },
+  })
+  return true
+}

@@ -1,0 +1,123 @@
+import type { Catalog } from '../catalog.ts'
+import { type Issue, OutlayError } from '../error.ts'
+import { evaluatePolicies } from '../policy.ts'
+import type { NewHold } from '../ports/holds.ts'
+import type { NewTransfer } from '../ports/new-transfer.ts'
+import type { KnownPolicies, PolicyPort } from '../ports/policies.ts'
+import type { Clock } from '../ports/runtime.ts'
+import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
+import type { TransferPort } from '../ports/transfers.ts'
+import { TransferFlow } from '../transfer-flow.ts'
+
+/** What judging needs of the engine. */
+interface Judging<Tx> {
+  readonly backend: Pick<TransferPort<Tx>, 'getByKey'> & Pick<PolicyPort<Tx>, 'readPolicies'>
+  readonly catalog: Catalog
+  readonly clock: Clock
+}
+
+/** Writes transfers where the policies are those with the tag; `stale` where they are others, and then nothing is written. */
+type WriteJudged = (
+  transfers: readonly NewTransfer[],
+  tag: string | null,
+) => Promise<readonly EnqueuedTransfer[] | 'stale'>
+
+/** How often policies may change while one enqueue is judged. */
+const maxTries = 10
+
+/** Most broken rules in one refusal. */
+const maxIssues = 100
+
+/**
+ * Makes the judgement of new transfers by the policies that this process knows. The insert compares the version in SQL: where it is another
+ * one, the policies are read again, in the same transaction, and the transfers are judged again. A refusal reads them again too.
+ */
+export function createJudgement<Tx>({ backend, catalog, clock }: Judging<Tx>) {
+  let known: KnownPolicies = { version: 0, tag: null, policies: [] }
+  const judge = (transfers: readonly NewTransfer[], isMany: boolean) =>
+    transfers.map((transfer, index) => judgeOne(known, transfer, isMany ? `${index}.` : '', catalog, clock.now()))
+  const keepRepeats = async (tx: Tx, transfers: readonly NewTransfer[], judged: readonly Judged[]) => {
+    const kept: Judged[] = []
+    for (const [index, one] of judged.entries()) {
+      const transfer = transfers[index]
+      // A repeat of a key gets what is stored, whatever the policies have become.
+      const isRepeat = one.issue !== undefined && transfer !== undefined && (await isStored(backend, tx, transfer))
+      kept.push(isRepeat ? { holds: [] } : one)
+    }
+    return kept
+  }
+  return async (
+    tx: Tx,
+    transfers: readonly NewTransfer[],
+    isMany: boolean,
+    write: WriteJudged,
+  ): Promise<readonly EnqueuedTransfer[]> => {
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      const { tag } = known
+      let judged = tag === null ? undefined : judge(transfers, isMany)
+      if (judged?.some(({ issue }) => issue !== undefined)) {
+        known = await backend.readPolicies(tx)
+        if (known.tag !== tag) continue
+        judged = await keepRepeats(tx, transfers, judged)
+        refuseAll(judged.flatMap(({ issue }) => issue ?? []))
+      }
+      const enqueued = await write(judged === undefined ? transfers : addHolds(transfers, judged), tag)
+      if (enqueued !== 'stale') return enqueued
+      known = await backend.readPolicies(tx)
+    }
+    throw new OutlayError('conflict', 'The policies change all the time; enqueue again.')
+  }
+}
+
+/** What the policies say about one transfer. */
+interface Judged {
+  readonly holds: readonly NewHold[]
+  readonly issue?: Issue | undefined
+}
+
+function judgeOne(
+  { policies, version }: KnownPolicies,
+  transfer: NewTransfer,
+  prefix: string,
+  catalog: Catalog,
+  now: Date,
+): Judged {
+  const flow = TransferFlow.classify(
+    { source: transfer.request.source, destination: transfer.request.destination },
+    catalog,
+  )
+  const verdict = evaluatePolicies(policies, transfer, { now, flow })
+  if (verdict.refusal !== undefined) {
+    const { policy, why } = verdict.refusal
+    const message = `is refused by the policy ${policy}: ${why}`
+    return {
+      holds: [],
+      issue: { field: prefix === '' ? 'request' : prefix.slice(0, -1), code: 'policy_refused', message },
+    }
+  }
+  const asking = verdict.holds.find(({ name }) => name === 'approval')
+  if (asking !== undefined && transfer.createdBy === undefined) {
+    const message = `is required: the policy ${asking.policy} asks for approval by others than whoever created it. Name that person`
+    return { holds: [], issue: { field: `${prefix}createdBy`, code: 'missing_field', message } }
+  }
+  return { holds: verdict.holds.map((hold) => ({ ...hold, policyVersion: version })) }
+}
+
+const addHolds = (transfers: readonly NewTransfer[], judged: readonly Judged[]): readonly NewTransfer[] =>
+  transfers.map((transfer, index) => {
+    const { holds = [] } = judged[index] ?? {}
+    return holds.length === 0 ? transfer : { ...transfer, holds }
+  })
+
+async function isStored<Tx>(
+  backend: Judging<Tx>['backend'],
+  tx: Tx,
+  { accountId, idempotencyKey }: NewTransfer,
+): Promise<boolean> {
+  return (await backend.getByKey(accountId, idempotencyKey, tx)) !== undefined
+}
+
+function refuseAll(issues: readonly Issue[]): void {
+  const [first, ...rest] = issues.slice(0, maxIssues)
+  if (first !== undefined) throw OutlayError.fromIssues([first, ...rest])
+}

@@ -1,0 +1,69 @@
+import type { Catalog } from '../catalog.ts'
+import { OutlayError } from '../error.ts'
+import { checkNames } from '../option-names.ts'
+import { Policy } from '../policy.ts'
+import type { AuditPort } from '../ports/audit.ts'
+import type { PolicyPort } from '../ports/policies.ts'
+import { checkControlNote } from './actors.ts'
+import { isText } from './checked-text.ts'
+import { isKnowable } from './commands.ts'
+import type { Audit, Policies } from './control-commands.ts'
+
+const refuse = (field: string, message: string): OutlayError =>
+  OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
+
+const isVersion = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+
+/** Creates the commands of policies. */
+export function createPolicies<Tx>(backend: PolicyPort<Tx> & AuditPort<Tx>, catalog: Catalog): Policies<Tx> {
+  return {
+    async set(tx, given, note) {
+      checkControlNote(note, ['expectedVersion'])
+      const { actor, reason, expectedVersion } = note
+      if (expectedVersion !== undefined && !isVersion(expectedVersion))
+        throw refuse('expectedVersion', 'must be the number of a version')
+      const policies = Policy.parseAll(given, catalog)
+      const before = await backend.lockPolicies(tx)
+      if (expectedVersion !== undefined && expectedVersion !== before.version) {
+        const message = `The policies are of version ${before.version}, and not ${expectedVersion}; read them, and set them again.`
+        throw new OutlayError('conflict', message, { field: 'expectedVersion' })
+      }
+      const version = before.version + 1
+      await backend.setPolicies(tx, { version, policies, actor, reason })
+      await backend.recordAudit(tx, {
+        ...{ command: 'policies.set', actor, reason, transferId: null },
+        before: { version: before.version, policies: before.policies },
+        after: { version, policies },
+      })
+      return { version }
+    },
+    async get(options = {}) {
+      checkNames(options, ['version', 'tx'])
+      const { version, tx } = options
+      if (version !== undefined && !isVersion(version)) throw refuse('version', 'must be the number of a version')
+      return backend.getPolicies(version, tx)
+    },
+  }
+}
+
+/** Entries on a page of the audit, at most. */
+const maxEntries = 1_000
+
+/** Creates the reads of the audit. */
+export function createAudit<Tx>(backend: AuditPort<Tx>): Audit<Tx> {
+  return {
+    async list(query = {}, tx) {
+      checkNames(query, ['transferId', 'actor', 'command', 'cursor', 'limit'])
+      const { transferId, actor, command, cursor, limit = 50 } = query
+      if (transferId !== undefined && !isKnowable(transferId))
+        throw refuse('transferId', 'must be the id of a transfer')
+      for (const [name, text] of Object.entries({ actor, command })) {
+        if (text !== undefined && !isText(text)) throw refuse(name, 'must be text that is not empty')
+      }
+      if (cursor !== undefined && !/^[1-9]\d{0,17}$/.test(cursor)) throw refuse('cursor', 'must be the id of an entry')
+      if (!Number.isInteger(limit) || limit < 1 || limit > maxEntries)
+        throw refuse('limit', `must be a whole number from 1 to ${maxEntries}`)
+      return backend.readAudit({ transferId, actor, command, cursor, limit }, tx)
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import type { Approval, ApprovalRequirement } from '../approval.ts'
+import type { HoldName } from '../policy.ts'
+
+/** Who gives a command, and why: for the audit. */
+export interface ControlNote {
+  /** Who: the name under which the host knows the person or program, of 1 to 255 characters. */
+  readonly actor: string
+  readonly reason: string
+}
+
+/** A hold to be written with a transfer. */
+export interface NewHold {
+  readonly name: HoldName
+  /** The policy that holds it; absent where none does. */
+  readonly policy?: string | undefined
+  readonly policyVersion?: number | undefined
+  readonly why: string
+  /** What has to be approved, as it was when it was held: a policy that changes later changes nothing of it. */
+  readonly requirement?: ApprovalRequirement | undefined
+}
+
+/** Why a transfer is not sent, until somebody acts. */
+export interface Hold extends NewHold {
+  /** ISO 8601, UTC. */
+  readonly since: string
+  /** Who put it on hold; absent where a policy did. */
+  readonly actor?: string | undefined
+}
+
+/** What is known of a transfer that is or was held. */
+export interface HeldState {
+  /** Who created the transfer; null where the enqueue did not say. */
+  readonly createdBy: string | null
+  /** By name and policy; none where it is not held. */
+  readonly holds: readonly Hold[]
+  /** Also those of a transfer that has been sent since, the oldest first. */
+  readonly approvals: readonly Approval[]
+}
+
+/** Puts transfers on hold and lets them go. */
+export interface HoldPort<Tx> {
+  /** What holds a transfer; without a transaction, as it is committed. `undefined` where there is no such transfer. */
+  getHolds(transferId: string, tx?: Tx): Promise<HeldState | undefined>
+  /** The same, locked until the transaction ends: with what others wrote until they unlocked it. */
+  lockHolds(tx: Tx, transferId: string): Promise<HeldState | undefined>
+  /**
+   * Holds a transfer that was never claimed, or adds to what holds it. `claimed` when a worker has, or may have, claimed it, or when it has ended;
+   * `before` when an operator holds it already. From `held` on no worker claims it.
+   */
+  hold(tx: Tx, transferId: string, note: ControlNote): Promise<'held' | 'before' | 'claimed'>
+  /** Writes an approval of a locked transfer. */
+  addApproval(tx: Tx, transferId: string, approval: Omit<Approval, 'at'>): Promise<void>
+  /** Ends holds of a locked transfer; with the last one it goes to the outbox. True when it does. */
+  releaseHolds(tx: Tx, transferId: string, holds: readonly Pick<Hold, 'name' | 'policy'>[]): Promise<boolean>
+  /** Ends a locked transfer as canceled. */
+  rejectHeld(tx: Tx, transferId: string): Promise<void>
+}

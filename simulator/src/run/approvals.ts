@@ -1,0 +1,85 @@
+import { OutlayError, type Policy } from '@outlay/core'
+import { creator } from '../environment/tenant.ts'
+import { startWorker } from '../workers/worker.ts'
+import { findPayout } from './host-payouts.ts'
+import type { Run } from './run-state.ts'
+
+/** Who decides: the creator in two spellings may not. */
+const people = ['anna', 'bert', creator, creator.toUpperCase()]
+
+/** From so many units on, in each currency that payouts have. */
+const policiesFrom = (from: number): readonly Policy[] => [
+  {
+    name: 'large',
+    when: { amounts: Object.fromEntries(['USD', 'USDC'].map((currency) => [currency, { from: String(from) }])) },
+    approvals: [{ count: 2 }],
+  },
+]
+
+/** Another process of the host sets the policies, so that the one that enqueues does not know them yet. */
+export async function setPolicies(at: Run, from: number | null): Promise<string> {
+  const note = { actor: 'petra', reason: 'as planned' }
+  at.approvedFrom = undefined
+  const board = await startWorker(at, { works: false, isSteady: true })
+  try {
+    const set = board.engine.policies.set
+    const { version } = await board.transaction((tx) => set(tx, from === null ? [] : policiesFrom(from), note))
+    at.approvedFrom = from ?? undefined
+    return `version ${version}`
+  } finally {
+    await board.stop()
+  }
+}
+
+/** Somebody decides about a payout; returns what became of that. */
+export async function decide(
+  at: Run,
+  what: 'approve' | 'reject' | 'hold_back' | 'let_go',
+  payout: number,
+  by: number,
+): Promise<string> {
+  const found = await findPayout(at, payout)
+  if (found === undefined) return 'it is not there yet'
+  return decideAbout(at, what, found.transfer_id, people[by % people.length] ?? '')
+}
+
+async function decideAbout(
+  { office }: Run,
+  what: 'approve' | 'reject' | 'hold_back' | 'let_go',
+  id: string,
+  actor: string,
+): Promise<string> {
+  const { transfers } = office.engine
+  const note = { actor, reason: 'as planned' }
+  try {
+    return await office.transaction(async (tx) => {
+      switch (what) {
+        case 'approve':
+          return (await transfers.approve(tx, id, { actor })).released ? 'released' : 'approved'
+        case 'reject':
+          await transfers.reject(tx, id, note)
+          return 'rejected'
+        case 'hold_back':
+          return (await transfers.hold(tx, id, note)) ? 'held' : 'held before'
+        case 'let_go':
+          return (await transfers.get(id, tx))?.stage === 'held' && (await transfers.release(tx, id, note))
+            ? 'let go'
+            : 'not held'
+      }
+    })
+  } catch (error) {
+    if (!OutlayError.is(error)) throw error
+    return error.code
+  }
+}
+
+/** Everybody who may decides about what is still held, so that a run comes to its end. */
+export async function approveAll(at: Run): Promise<void> {
+  const { rows } = await at.environment.host.query<{ readonly id: string }>(
+    `select id from outlay.transfer where stage = 'held' order by id`,
+  )
+  for (const { id } of rows) {
+    await decideAbout(at, 'let_go', id, 'olga')
+    for (const actor of ['anna', 'bert']) await decideAbout(at, 'approve', id, actor)
+  }
+}
