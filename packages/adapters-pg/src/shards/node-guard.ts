@@ -119,7 +119,7 @@ function refusalOf(row: Row | undefined): string | undefined {
 }
 
 /** The refusal of a transaction of another node, or of an account that has left. */
-export function wrongNode(node: string, accountId: string, refusal: string): OutlayError {
+function wrongNode(node: string, accountId: string, refusal: string): OutlayError {
   const [what, name = ''] = refusal.split(/ (.*)/s)
   const where = `The account ${accountId} is on the node "${node}"`
   switch (what) {

@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pgDriver, shards } from '@outlay/adapters-pg'
-import { memoryGateway } from '@outlay/testing'
+import { memoryGateway, waitUntil } from '@outlay/testing'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { outlay, testHost } from '../../test/outbox.ts'
@@ -96,6 +97,28 @@ describe('with a file of shards', async () => {
     expect(stderr).toContain('gone: No server answers there.')
     expect(stderr).not.toContain('secret')
     expect((await west.query('select scope from outlay.stop')).rows).toEqual([])
+  })
+
+  it('acts on the others before a node has answered that does not', async () => {
+    await open()
+    const sockets = new Set<Socket>()
+    const left: Socket[] = []
+    const silent = createServer((socket) => {
+      sockets.add(socket.resume())
+      // The command gives it up.
+      socket.on('close', () => left.push(socket)).on('error', () => undefined)
+    })
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as AddressInfo
+    const nodes = { silent: `postgres://u@127.0.0.1:${port}/d`, west: '$WEST_URL' }
+    const running = run(await write('silent.json', JSON.stringify({ nodes })), 'stop', '--all')
+    const stops = async () => (await west.query('select scope from outlay.stop')).rows.length
+    await waitUntil(async () => (await stops()) === 1, { timeoutMs: 60_000 })
+    expect([sockets.size > 0, left]).toEqual([true, []])
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+    expect((await running).code).toBe(1)
+    await west.query('truncate outlay.stop')
   })
 
   it('refuses connection strings that are exchanged, and acts on neither', async () => {

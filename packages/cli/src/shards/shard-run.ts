@@ -37,17 +37,28 @@ export async function runOnShards(
   const file = await readShardFile(options.shards, around)
   const target = chooseTarget(command, options, file)
   const names = target.scope === 'node' ? [target.name] : [...file.nodes.keys()]
-  const found = await Promise.all(names.map((name) => find(name, file, options, target)))
-  const chosen = target.scope === 'having' ? chooseFound(found, target, command) : found
-  const runs = await Promise.all(
-    chosen.map(async ({ node, problem }): Promise<NodeRun> => {
-      if (problem !== undefined) return { node, code: 1, output: '', problem }
-      return runAt(node, { ...options, colocated: file.colocated, databaseUrl: file.nodes.get(node) }, around, run)
+  const runFound = async ({ node, problem }: Found): Promise<NodeRun> =>
+    problem === undefined
+      ? runAt(node, { ...options, colocated: file.colocated, databaseUrl: file.nodes.get(node) }, around, run)
+      : { node, code: 1, output: '', problem }
+  // Whoever stops payments does not wait for a node that is dead.
+  const begun = new Map<string, Promise<NodeRun>>()
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const one = await find(name, file, options, target)
+      if (mayBegin(one, target)) begun.set(name, runFound(one))
+      return one
     }),
   )
+  const chosen = target.scope === 'having' ? chooseFound(found, target, command) : found
+  const runs = await Promise.all(chosen.map((one) => begun.get(one.node) ?? runFound(one)))
   write(runs, options.json === true, around)
   return Math.max(...runs.map(({ code }) => code))
 }
+
+/** Whether a node has a part of the command whatever the others answer. */
+const mayBegin = ({ has }: Found, target: ShardTarget): boolean =>
+  target.scope !== 'having' || (target.kind === 'account' && has === true)
 
 interface Found {
   readonly node: string
