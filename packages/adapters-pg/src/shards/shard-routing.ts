@@ -1,5 +1,7 @@
 import { OutlayError } from '@outlay/core'
 import type { NodeGuard } from './node-guard.ts'
+import { nodeUnavailable } from './node-reachability.ts'
+import { within } from './question-limit.ts'
 import type { LimitedNode } from './shard-node.ts'
 
 /** Where accounts are: a directory with a cache, as {@link createDirectory} makes one. */
@@ -45,6 +47,7 @@ export function createShardRouting<Tx>(
   nodes: ReadonlyMap<string, LimitedNode<Tx>>,
   route: ShardRoute,
   guard: NodeGuard<Tx>,
+  timeoutMs: number,
 ): ShardRouting<Tx> {
   const [any] = nodes.values()
   if (any === undefined) throw new Error('There is no node.')
@@ -66,7 +69,8 @@ export function createShardRouting<Tx>(
   const waitFor = async (found: Promise<string>, accountId: string) => {
     if (directory === undefined)
       throw new Error('The route of shards() is a function that returns the name of a node, and no promise.')
-    return demand(await found, accountId)
+    const late = () => nodeUnavailable('directory', `no answer within ${timeoutMs} ms`)
+    return demand(await within(timeoutMs, found, late), accountId)
   }
   const at: ShardRouting<Tx>['at'] = async (accountId, run) => {
     try {

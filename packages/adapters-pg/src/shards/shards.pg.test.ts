@@ -176,6 +176,15 @@ describe('shards on two servers', async () => {
     expect((await refusal(enqueueAt(exchanged, 'e-1'))).code).toBe('wrong_node')
   })
 
+  it('wait for a directory of the host no longer than for a node, and write nothing', async () => {
+    const find = () => new Promise<string>(() => undefined)
+    const shards = host.make({ route: { find, forget() {} }, timeoutMs: 1_000 })
+    await pgDriver(east).transaction(async (tx) => {
+      expect((await refusal(shards.transfers.enqueue(tx, samplePayout('e-1')))).code).toBe('node_unavailable')
+    })
+    expect(await accountsOf(east)).toEqual([])
+  })
+
   it('refuse a route that names no node, and one that gives a promise', async () => {
     const wrong = await host.open({ route: () => 'north' })
     await expect(wrong.nodeOf('a')).rejects.toThrow('The route of the account a is "north", which is no node')

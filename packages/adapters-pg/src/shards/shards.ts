@@ -113,7 +113,8 @@ export function shards<Tx>(options: ShardsOptions<Tx>): Shards<Tx> {
   const guard = createNodeGuard(drivers[0] as Driver<Tx>, tokens)
   const surviveErrors = surviveIdleErrors(drivers)
   const nodes = Object.entries(options.nodes).map(([name, node]) => openNode(options, guard, name, node))
-  const routing = createShardRouting(new Map(nodes.map((node) => [node.name, node])), options.route, guard)
+  const byName = new Map(nodes.map((node) => [node.name, node]))
+  const routing = createShardRouting(byName, options.route, guard, timeoutMs)
   const questions = createNodeQuestions(nodes)
   const parts = { routing, questions }
   const { logger } = systemRuntime(options.logger)
