@@ -18,7 +18,7 @@ export interface RunOptions {
 export const usage = `bench [workload…] [--rounds N] [--seconds S] [--size N] [--json FILE]
 
   workload     enqueue, enqueue-many, dispatch, drain, wake-up, pick-up, fairness, scale-out, snapshot, growth,
-               polling, service, hot-wallet, end-to-end, restart, backend-kill, held-snapshot, table-growth, contention;
+               polling, service, hot-wallet, end-to-end, restart, backend-kill, held-snapshot, table-growth, contention, shards;
                all of them when none is named
   --rounds     measured rounds per contender (default 5)
   --seconds    length of one measured round (default: the workload's own)

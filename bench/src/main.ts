@@ -21,6 +21,7 @@ import { polling } from './workloads/polling.ts'
 import { restart } from './workloads/restart.ts'
 import { scaleOut } from './workloads/scale-out.ts'
 import { service } from './workloads/service.ts'
+import { shardsWorkload } from './workloads/shards.ts'
 import { snapshot } from './workloads/snapshot.ts'
 import { tableGrowth } from './workloads/table-growth.ts'
 import { wakeUp } from './workloads/wake-up.ts'
@@ -45,6 +46,7 @@ const workloads: readonly Workload[] = [
   heldSnapshot,
   tableGrowth,
   contention,
+  shardsWorkload,
 ]
 const defaultRounds = 5
 
