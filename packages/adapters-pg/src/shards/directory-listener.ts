@@ -29,6 +29,7 @@ export function openDirectoryListener(options: {
   let state: 'closed' | 'open' | 'ended' = 'closed'
   let listener: Listener | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
+  let opening: Promise<void> = Promise.resolve()
 
   const onMessage = (...given: readonly unknown[]) => cache.forget(accountOf(given[0]))
   const reopen = (error: unknown) => {
@@ -37,7 +38,9 @@ export function openDirectoryListener(options: {
     const message =
       'The directory of accounts is not listened to; cached routes are read again after a while until it is.'
     logger.warn({ error: thrownText(error) }, message)
-    timer = setTimeout(listen, reopenMs)
+    timer = setTimeout(() => {
+      opening = listen()
+    }, reopenMs)
   }
   const listen = async () => {
     // node-postgres gives the notification to the callback.
@@ -60,7 +63,7 @@ export function openDirectoryListener(options: {
     open() {
       if (state === 'closed') {
         state = 'open'
-        void listen()
+        opening = listen()
       }
       return first.promise
     },
@@ -68,6 +71,7 @@ export function openDirectoryListener(options: {
       state = 'ended'
       clearTimeout(timer)
       first.resolve()
+      await opening
       await listener?.close()
     },
   }

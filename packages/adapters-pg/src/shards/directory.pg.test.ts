@@ -48,6 +48,7 @@ describe('the directory of accounts', async () => {
   it('does no harm with a route that is old: the node refuses, and the next call has the new one', async () => {
     const route = directory({ pool, logger: silent, maxAgeMs: 3_600_000 })
     const shards = await host.open({ route })
+    await route.listen()
     await route.assign('stale', 'east')
     await enqueueAt(shards, 'stale')
     // It receives no change any more.
