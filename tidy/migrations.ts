@@ -8,7 +8,8 @@ export type Lock = Readonly<Record<string, string>>
 export const lockPath = 'tidy/migrations.lock.json'
 
 /** True for a numbered migration of a published package. SQL beside them is replaced on every run and may change. */
-export const isMigration = (file: File): boolean => /^packages\/[^/]+\/(sql\/)?migrations\/\d.*\.sql$/.test(file.path)
+export const isMigration = (file: File): boolean =>
+  /^packages\/[^/]+\/(sql\/(directory\/)?)?migrations\/\d.*\.sql$/.test(file.path)
 
 /** True for a file of SQL. */
 export const isSql = (file: File): boolean => file.path.endsWith('.sql')

@@ -22,6 +22,7 @@ import { polling } from './workloads/polling.ts'
 import { restart } from './workloads/restart.ts'
 import { scaleOut } from './workloads/scale-out.ts'
 import { service } from './workloads/service.ts'
+import { shardsWorkload } from './workloads/shards.ts'
 import { snapshot } from './workloads/snapshot.ts'
 import { tableGrowth } from './workloads/table-growth.ts'
 import { wakeUp } from './workloads/wake-up.ts'
@@ -47,6 +48,7 @@ const workloads: readonly Workload[] = [
   tableGrowth,
   contention,
   batches,
+  shardsWorkload,
 ]
 const defaultRounds = 5
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Driver } from '@outlay/adapters-pg'
+import type { Driver, Shards } from '@outlay/adapters-pg'
 import type { Probes } from '@outlay/adapters-pg/probes'
 import type { Amount, Backend, Engine, EngineOptions, EnqueueRequest, Gateway, PostalAddress } from '@outlay/core'
 import type { Credentials } from '@outlay/http-client'
@@ -66,11 +66,6 @@ interface Bank {
   reject(transferId: string, reason: string): Promise<void>
 }
 
-interface Shard {
-  readonly db: Database
-  readonly engine: HostEngine
-}
-
 declare global {
   function askDesk(
     pair: string,
@@ -86,7 +81,6 @@ declare global {
   const batchId: string
   const connectionString: string
   const credentials: Credentials
-  const databases: readonly Database[]
   const db: Database
   const encryptionKey: Uint8Array
   const engine: HostEngine
@@ -125,5 +119,12 @@ declare global {
   const outlayKeyLifetimeMs: typeof import('@outlay/http-client').outlayKeyLifetimeMs
   const openGateway: () => Gateway
   const postgres: typeof import('@outlay/adapters-pg').postgres
-  const shardOf: (shards: readonly Shard[], accountId: string) => Shard
+  const directory: typeof import('@outlay/adapters-pg').directory
+  const directoryPool: Pool
+  const east: Database
+  const log: { warn(fields: object, message: string): void }
+  const outlay: Shards<Transaction>
+  const regionOf: (accountId: string) => string
+  const shards: typeof import('@outlay/adapters-pg').shards
+  const west: Database
 }

@@ -152,4 +152,12 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'A webhook is signed, but too old or from the future.',
     'Answer 401. Check the clock.',
   ],
+  wrong_node: [
+    'A transaction, or a database, is of another node than that of the account, or the account has left the node.',
+    'Roll back, and begin again with `transaction(accountId, work)` of the shards; at a start, check which connection string belongs to which name.',
+  ],
+  node_unavailable: [
+    'A node, or the directory of accounts, did not answer in time.',
+    'Try again when it is back; the accounts of the other nodes do not wait.',
+  ],
 }

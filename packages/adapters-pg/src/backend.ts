@@ -48,6 +48,7 @@ import { createReturnReadingStore, type ReturnReadingStore } from './returns/ret
 import { resolveNames } from './schema/database-names.ts'
 import {
   applyMigrations,
+  asLocalDdl,
   engineMigrations,
   type Migration,
   migrationScript,
@@ -131,14 +132,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     runtime,
     operations: createOperations(driver, tokens, transfers),
     migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
-    migrationSql: () =>
-      [
-        'set standard_conforming_strings = on;',
-        queueInstallSql(queueSchema),
-        queueCreateSql(queueSchema),
-        queueTrimSql(queueSchema),
-        migrationScript(plan()),
-      ].join('\n'),
+    migrationSql: () => writeMigrations(queueSchema, plan()),
     check: () => check(driver, schema, queueSchema, plan().migrations),
     enqueue: createEnqueue(driver, tokens, notify),
     get: transfers.get,
@@ -185,6 +179,11 @@ async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parame
     if (!(await isQueueReady(session, queueSchema))) await migrateQueue(session, queueSchema, plan)
     await applyMigrations(session, plan)
   })
+}
+
+const writeMigrations = (queueSchema: string, plan: Parameters<typeof migrationScript>[0]): string => {
+  const queue = [queueInstallSql(queueSchema), queueCreateSql(queueSchema), queueTrimSql(queueSchema)]
+  return asLocalDdl(['set standard_conforming_strings = on;', ...queue, migrationScript(plan)].join('\n'))
 }
 
 async function migrateQueue(

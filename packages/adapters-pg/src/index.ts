@@ -29,3 +29,18 @@ export {
 export { type RoleNames, type RolesOptions, rolesSql } from './schema/roles.ts'
 export { dumpSchema, type RunStatement } from './schema/schema-dump.ts'
 export type { ObjectKind } from './schema/schema-objects.ts'
+export {
+  explainMisplacement,
+  findMisplaced,
+  type Misplacement,
+} from './shards/citus-placement.ts'
+export { type Directory, type DirectoryOptions, directory } from './shards/directory.ts'
+export type { MissingNode, NodeAnswers } from './shards/node-answers.ts'
+export type { ShardStops } from './shards/shard-accounts.ts'
+export type { ShardAudit, ShardPolicies } from './shards/shard-control.ts'
+export type { ShardNode } from './shards/shard-node.ts'
+export type { RouteDirectory, ShardRoute } from './shards/shard-routing.ts'
+export type { ShardPage } from './shards/shard-search.ts'
+export type { ShardArchived, ShardBacklog } from './shards/shard-sums.ts'
+export type { ShardTransfers } from './shards/shard-transfers.ts'
+export { type ShardNodeOptions, type Shards, type ShardsOptions, shards } from './shards/shards.ts'

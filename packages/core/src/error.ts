@@ -73,6 +73,8 @@ export const errorCodes = [
   'queue_version_untested',
   'webhook_signature_invalid',
   'webhook_timestamp_out_of_tolerance',
+  'wrong_node',
+  'node_unavailable',
 ] as const
 
 /** A stable error code. */

@@ -28,7 +28,26 @@ export function toMigrations(files: Readonly<Record<string, string>>): readonly 
 }
 
 /** The migrations of the engine's schema in this release. */
-export const engineMigrations: readonly Migration[] = toMigrations(sqlFiles)
+export const engineMigrations: readonly Migration[] = toMigrations(below(''))
+
+/** The migrations of the directory of accounts in this release. */
+export const directoryMigrations: readonly Migration[] = toMigrations(below('directory/'))
+
+/** The files of SQL of a schema: those of the engine stand in no folder of their own. */
+function below(folder: string): Readonly<Record<string, string>> {
+  const files = Object.entries(sqlFiles).filter(([path]) =>
+    folder === '' ? !path.startsWith('directory/') : path.startsWith(folder),
+  )
+  return Object.fromEntries(files.map(([path, sql]) => [path.slice(folder.length), sql]))
+}
+
+/**
+ * Keeps what a migration makes in this database alone, where Citus would repeat it on every node of its cluster. Without Citus nobody reads it.
+ */
+const localDdl = { begin: 'set citus.enable_ddl_propagation = off', end: 'reset citus.enable_ddl_propagation' }
+
+/** The same around SQL text for the host's own migration tool, whose session goes on after it. */
+export const asLocalDdl = (text: string): string => `${localDdl.begin};\n${text}\n${localDdl.end};\n`
 
 /**
  * Functions of triggers come before the tables with those triggers. All others come after the tables, so that no worker runs a
@@ -207,12 +226,13 @@ export async function withMigrationLock<T>(session: SqlSession, schema: string, 
   try {
     // The queue's own functions have backslashes in their texts, and a role or a database may read those as escapes.
     await session.query('set standard_conforming_strings = on')
+    await session.query(localDdl.begin)
     return await work()
   } finally {
     await session.query('rollback')
     // The caller may have set a limit.
     await session.query(`select set_config('lock_timeout', $1, false)`, [rows[0]?.['limit']])
-    await session.query('reset standard_conforming_strings')
+    await session.query(`reset standard_conforming_strings; ${localDdl.end}`)
     await session.query('select pg_advisory_unlock($1)', [lock])
   }
 }

@@ -9,6 +9,7 @@ import { jobTable, queueSchema } from '../../test/queue.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
+import { shards } from '../shards/shards.ts'
 import { rolesSql } from './roles.ts'
 
 // Roles belong to the server, which other tests share.
@@ -149,6 +150,19 @@ describe('the roles', async () => {
     ]) {
       await forbid('enqueue', text)
     }
+  })
+
+  it('let the one that enqueues do that on its node, and name none', async () => {
+    const options = { route: () => 'east', engine: { gateway } }
+    const nodeAs = (part: Part) => shards({ ...options, nodes: { east: { driver: pgDriver(as(part)) } } })
+    const [web, worker] = [nodeAs('enqueue'), nodeAs('worker')]
+    const enqueue = () => web.transaction('acme', (tx) => web.transfers.enqueue(tx, samplePayout('acme')))
+    await expect(enqueue()).rejects.toMatchObject({ code: 'wrong_node' })
+    await worker.start()
+    await worker.stop()
+    expect(await enqueue()).toMatchObject({ stage: 'queued' })
+    await forbid('enqueue', `update outlay.shard_node set name = 'west'`)
+    await forbid('enqueue', 'delete from outlay.departed_account')
   })
 
   it('let the one that enqueues give counterparties whole and keep the trace it does that in', async () => {

@@ -114,7 +114,8 @@ const grantEnqueue = (
   role: string,
 ): string => `  grant select, insert on ${schema}.transfer_metadata, ${schema}.batch, ${schema}.closed_batch, ${schema}.batch_change, ${schema}.transfer_creator, ${schema}.hold to ${role};
   grant update (metadata) on ${schema}.batch to ${role};
-  grant select on ${schema}.subscription, ${schema}.resubmission, ${schema}.batch_count, ${schema}.paused_batch, ${schema}.batches, ${schema}.policy_state, ${schema}.policy_version, ${schema}.approval to ${role};`
+  grant select on ${schema}.subscription, ${schema}.resubmission, ${schema}.batch_count, ${schema}.paused_batch, ${schema}.batches, ${schema}.policy_state, ${schema}.policy_version, ${schema}.approval to ${role};
+  grant select on ${schema}.shard_node, ${schema}.departed_account to ${role};`
 
 const createRole = (role: string): string => `do $$
 begin

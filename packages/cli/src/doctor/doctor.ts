@@ -6,6 +6,7 @@ import type { Finding } from './finding.ts'
 import { testListening } from './listening.ts'
 import { diagnoseLocks, diagnoseUnchecked } from './locks.ts'
 import { diagnoseObjects } from './objects.ts'
+import { diagnosePlacement } from './placement.ts'
 import { diagnoseSchema } from './schema.ts'
 
 /** Checks for every known problem. Returns the exit code: 1 when something is serious. */
@@ -42,7 +43,8 @@ async function examineAll(session: Session): Promise<readonly Finding[]> {
   if (health === undefined) return [...objects, ...locks, ...schema]
   session.progress('Waiting for a notification …')
   const connection = await testListening(session)
-  return [...objects, ...locks, ...schema, ...diagnose(health, connection)]
+  const placement = await diagnosePlacement(session)
+  return [...objects, ...locks, ...schema, ...diagnose(health, connection), ...placement]
 }
 
 /** Formats findings, each with its cure. */

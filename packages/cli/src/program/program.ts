@@ -17,11 +17,15 @@ import { addTransferList } from './transfer-list.ts'
 export function createProgram(around: CliContext, version: string, onCode: (code: number) => void): Command {
   const perform: Perform = async (command, work, needs = 'current schema') => {
     const commands = await loadCommands()
-    const code = await commands.withSession(command.optsWithGlobals<GlobalOptions>(), around, async (session) => {
-      if (needs === 'what it uses') return commands.onOlderSchema(session, async (own) => work(own, commands))
-      if (needs === 'current schema') await commands.checkSchema(session)
-      return work(session, commands)
-    })
+    const run = async (options: GlobalOptions, own: CliContext) => {
+      const code = await commands.withSession(options, own, async (session) => {
+        if (needs === 'what it uses') return commands.onOlderSchema(session, async (at) => work(at, commands))
+        if (needs === 'current schema') await commands.checkSchema(session)
+        return work(session, commands)
+      })
+      return typeof code === 'number' ? code : undefined
+    }
+    const code = await commands.runWhere(command, around, run)
     if (typeof code === 'number') onCode(code)
   }
   const program = new Command('outlay')
@@ -30,6 +34,8 @@ export function createProgram(around: CliContext, version: string, onCode: (code
     .option('--database-url <url>', 'connection string (default: DATABASE_URL)')
     .option('--schema <name>', 'schema of the engine (default: outlay)')
     .option('--queue-schema <name>', "schema of the queue (default: the engine's with _queue behind it)")
+    .option('--shards <file>', 'JSON or a module with the databases of several nodes, instead of --database-url')
+    .option('--node <name>', 'with --shards: only this one')
     .option('--json', 'write results as JSON')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()

@@ -86,6 +86,8 @@ const refusalNext: Readonly<Record<string, string>> = {
   invalid_id: 'A transfer id is 26 characters; "outlay transfers list" shows them.',
   idempotency_key_invalid: 'Give --key 1 to 255 visible ASCII characters, or leave it out.',
   idempotency_key_mismatch: 'Use another --key.',
+  wrong_node: 'Check which connection string belongs to which node.',
+  node_unavailable: 'Check the network and the server of that node.',
 }
 
 /** An id that is refused is one of a transfer unless it says otherwise. */

@@ -11,6 +11,12 @@ export interface GlobalOptions {
   readonly schema?: string | undefined
   readonly queueSchema?: string | undefined
   readonly json?: boolean | undefined
+  /** A file of the databases of several nodes. */
+  readonly shards?: string | undefined
+  /** The name of one of them. */
+  readonly node?: string | undefined
+  /** Tables of the host that commit with payouts; from the file. */
+  readonly colocated?: readonly string[] | undefined
 }
 
 /** What a command works with: the database and the engine, and an output. */
@@ -40,6 +46,8 @@ export interface Session {
   progress(text: string): void
   readonly signal: AbortSignal
   readonly json: boolean
+  /** Tables of the host that commit with payouts. */
+  readonly colocated: readonly string[]
 }
 
 /** The command line never sends: workers do, in the host's own processes. */
@@ -105,6 +113,7 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
     },
     signal: around.signal,
     json,
+    colocated: options.colocated ?? [],
   }
 }
 

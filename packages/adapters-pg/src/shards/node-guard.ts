@@ -1,0 +1,147 @@
+import { OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
+import { type Row, type Statement, statements } from '../database/statement.ts'
+
+const texts = {
+  node_name: 'select n.name from {{schema}}.shard_node n',
+  record_name: `with recorded as (
+      insert into {{schema}}.shard_node (name) values ($1) on conflict do nothing returning name
+    )
+    select coalesce((select r.name from recorded r), (select n.name from {{schema}}.shard_node n)) as name`,
+  refusals: `select r.account_id, r.refusal from (
+      select a.account_id, {{schema}}.node_refusal($1, a.account_id) as refusal
+      from (select distinct u.account_id from unnest($2::text[]) as u (account_id)) a
+    ) r where r.refusal is not null order by r.account_id limit 1`,
+} as const
+
+/** Knows the name that a database has among the nodes, and refuses transactions of others. */
+export interface NodeGuard<Tx> {
+  /** The driver of a node, whose enqueues check in the same statement whether they are there. */
+  driver(node: string, driver: Driver<Tx>): Driver<Tx>
+  /** Name of the node whose transaction it is; undefined where the database has none. */
+  nameOf(tx: Tx): Promise<string | undefined>
+  /**
+   * Refuses a transaction of another node than that of the accounts, and accounts that have left it.
+   * @throws OutlayError `wrong_node`
+   */
+  check(tx: Tx, node: string, accountIds: readonly string[]): Promise<void>
+  /**
+   * Records the name of a node in its database, the first time.
+   * @throws OutlayError `wrong_node` when the database has another name
+   */
+  recordName(node: string, driver: Driver<Tx>): Promise<void>
+}
+
+/** Makes the guard. `any` is the driver of any node: it runs a statement in whatever transaction it is given. */
+export function createNodeGuard<Tx>(any: Driver<Tx>, tokens: Readonly<Record<string, string>>): NodeGuard<Tx> {
+  const sql = statements(tokens, texts)
+  const check: NodeGuard<Tx>['check'] = async (tx, node, accountIds) => {
+    const rows = await any.execute(tx, sql.refusals, [node, accountIds])
+    const found = readFirst(readRefusal, rows)
+    if (found !== undefined) throw wrongNode(node, found.accountId, found.refusal)
+  }
+  return {
+    check,
+    driver: (node, driver) => guardDriver(node, driver, (tx, accountIds) => check(tx, node, accountIds)),
+    nameOf: async (tx) => readFirst(readName, await any.execute(tx, sql.node_name, []))?.name,
+    async recordName(node, driver) {
+      const recorded = readFirst(readRecorded, await driver.query(sql.record_name, [node]))?.name
+      // Another process has recorded it at this moment.
+      const found = recorded ?? readFirst(readName, await driver.query(sql.node_name, []))?.name
+      if (found === node) return
+      const message = `The database that is configured as the node "${node}" is the node "${found}"; check which connection string belongs to which name. If this database was copied from "${found}" on purpose, name it with "update ${tokens['schema']}.shard_node set name = '${node}'".`
+      throw new OutlayError('wrong_node', message, { field: `nodes.${node}` })
+    },
+  }
+}
+
+/** Position of the account in the values of an enqueue: of one, and of many. */
+const accountAt = 2
+
+/** A driver whose enqueues are refused in other databases than that of the node. */
+function guardDriver<Tx>(
+  node: string,
+  driver: Driver<Tx>,
+  check: (tx: Tx, accountIds: readonly string[]) => Promise<void>,
+): Driver<Tx> {
+  const guarded = new Map<string, Statement>()
+  const guardedOf = (statement: Statement) => {
+    const known = guarded.get(statement.name)
+    if (known !== undefined) return known
+    const made = guardStatement(statement)
+    guarded.set(statement.name, made)
+    return made
+  }
+  return {
+    ...driver,
+    async execute(tx, statement, values) {
+      if (isEnqueueMany.test(statement.name)) {
+        await check(tx, values[accountAt] as readonly string[])
+        return driver.execute(tx, statement, values)
+      }
+      if (!isEnqueueOne.test(statement.name)) return driver.execute(tx, statement, values)
+      const rows = await driver.execute(tx, guardedOf(statement), [...values, node])
+      const refusal = refusalOf(rows[0])
+      if (refusal === undefined) return rows
+      throw wrongNode(node, String(values[accountAt]), refusal)
+    },
+  }
+}
+
+const isEnqueueOne = /_enqueue_one(_with)?(_traced)?$/
+const isEnqueueMany = /_enqueue_many(_with)?(_traced)?$/
+
+/** What stands in place of the time of a written transfer: that no batch may have it keeps its trace from being written, too. */
+const refused = 'batch node '
+
+const call = /select (("\w+")\.enqueue_one_\w+\([^()]*\)) as written/
+
+/**
+ * The same enqueue behind a check. `coalesce` evaluates what is behind a value that is not null under no circumstances, so a refused
+ * enqueue writes nothing, costs no round trip and leaves the transaction usable.
+ */
+function guardStatement({ name, text }: Statement): Statement {
+  const last = Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
+  const made = text.replace(
+    call,
+    (_, enqueue: string, schema: string) =>
+      `select coalesce('${refused}' || ${schema}.node_refusal($${last + 1}::text, $${accountAt + 1}), ${enqueue}) as written`,
+  )
+  if (made === text) throw new Error(`The statement ${name} has another form than the guard of nodes knows.`)
+  return { name: `${name}_at`, text: made }
+}
+
+function refusalOf(row: Row | undefined): string | undefined {
+  const written = row?.['written']
+  return typeof written === 'string' && written.startsWith(refused) ? written.slice(refused.length) : undefined
+}
+
+/** The refusal of a transaction of another node, or of an account that has left. */
+function wrongNode(node: string, accountId: string, refusal: string): OutlayError {
+  const [what, name = ''] = refusal.split(/ (.*)/s)
+  const where = `The account ${accountId} is on the node "${node}"`
+  switch (what) {
+    case 'departed': {
+      const message = `The account ${accountId} has left the node "${node}" for "${name}", so nothing was written; roll back, and begin again with a transaction of the node that nodeOf() gives now.`
+      return new OutlayError('wrong_node', message, { field: 'accountId' })
+    }
+    case 'other':
+      return new OutlayError(
+        'wrong_node',
+        `${where}, and tx is a transaction of the node "${name}", so nothing was written; begin one on "${node}", as with transaction(accountId, work).`,
+        { field: 'tx' },
+      )
+    default:
+      return new OutlayError(
+        'wrong_node',
+        `${where}, and tx is a transaction of a database without a name, so nothing was written; run migrate() or start() of the shards once, which names each node.`,
+        { field: 'tx' },
+      )
+  }
+}
+
+const readName = rowDecoder('node', { name: Column.text })
+const readRecorded = rowDecoder('node', { name: Column.nullable(Column.text) })
+const readRefusal = rowDecoder('node', { accountId: Column.text, refusal: Column.text })

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { CliContext } from '../session/cli-context.ts'
+import { Misuse, Refusal } from '../session/problem.ts'
+
+/** What a file of shards says. */
+export interface ShardFile {
+  /** Connection strings by the names of the nodes. */
+  readonly nodes: ReadonlyMap<string, string>
+  /** Tables of the host that commit with payouts; for the doctor, on Citus. */
+  readonly colocated: readonly string[]
+  /** Names the node of an account; undefined where the file has no function for it. */
+  readonly route: ((accountId: string) => unknown) | undefined
+}
+
+const next =
+  'Write { "nodes": { "east": "postgres://…", "west": "$WEST_URL" } } as JSON, or a module that exports the same, and "route" besides where it has one; "$NAME" reads the environment.'
+
+/**
+ * Reads the databases that are one system, from JSON or from what a module exports.
+ * @throws Misuse, Refusal with what is wrong, and never with a connection string
+ */
+export async function readShardFile(path: string, around: Pick<CliContext, 'env'>): Promise<ShardFile> {
+  const given = await load(path)
+  const { nodes, colocated = [], route } = given
+  if (typeof nodes !== 'object' || nodes === null || Object.keys(nodes).length === 0)
+    throw new Refusal(`The file ${path} has no "nodes".`, next)
+  const read = Object.entries(nodes).map(([name, url]) => [name, readUrl(name, url, around)] as const)
+  if (!Array.isArray(colocated) || colocated.some((one) => typeof one !== 'string'))
+    throw new Refusal(`The "colocated" of ${path} is no list of tables.`, 'Write it as ["app.invoice", "app.order"].')
+  if (route !== undefined && typeof route !== 'function')
+    throw new Refusal(`The "route" of ${path} is no function.`, 'Export the function that shards() has.')
+  return { nodes: new Map(read), colocated, route: route as ShardFile['route'] }
+}
+
+async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const loaded: unknown = path.endsWith('.json')
+      ? JSON.parse(await readFile(resolve(path), 'utf8'))
+      : await import(pathToFileURL(resolve(path)).href)
+    if (typeof loaded === 'object' && loaded !== null) return loaded as Readonly<Record<string, unknown>>
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown }
+    if (code === 'ENOENT' || code === 'ERR_MODULE_NOT_FOUND')
+      throw new Misuse(`The file ${path} cannot be read: there is no such file.`, next)
+    // The text of an error may quote what the file has, and with it a password.
+    throw new Refusal(`The file ${path} cannot be read: ${error instanceof Error ? error.name : 'it fails'}.`, next)
+  }
+  throw new Refusal(`The file ${path} has no object.`, next)
+}
+
+function readUrl(name: string, given: unknown, { env }: Pick<CliContext, 'env'>): string {
+  if (!/^[a-z0-9][a-z0-9_.-]{0,62}$/.test(name)) throw new Refusal(`"${name}" is no name of a node.`, next)
+  const variable = typeof given === 'string' && given.startsWith('$') ? given.slice(1) : undefined
+  const url = variable === undefined ? given : env[variable]
+  if (typeof url === 'string' && URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol)) return url
+  const what = variable === undefined ? `The node "${name}"` : `The variable ${variable} of the node "${name}"`
+  throw new Refusal(`${what} has no connection string that can be read.`, next)
+}

@@ -1,0 +1,154 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pgDriver, shards } from '@outlay/adapters-pg'
+import { memoryGateway, waitUntil } from '@outlay/testing'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { outlay, testHost } from '../../test/outbox.ts'
+
+const payout = {
+  amount: { value: '12.50', currency: 'USD' },
+  source: { addressId: '01J0000000000000000000000A', valueType: 'USDC', transferType: 'base' },
+  destination: { addressId: '01J0000000000000000000000B', valueType: 'USD', transferType: 'ach_credit' },
+}
+
+describe('with a file of shards', async () => {
+  const host = await testHost()
+  const westUrl = await host.database.another()
+  const west = new pg.Pool({ connectionString: westUrl, max: 4 })
+  const directory = await mkdtemp(join(tmpdir(), 'outlay-cli-shards-'))
+  afterAll(async () => {
+    await west.end()
+    await rm(directory, { recursive: true })
+  })
+  const write = async (name: string, text: string) => {
+    const path = join(directory, name)
+    await writeFile(path, text)
+    return path
+  }
+  const dead = 'postgres://nobody:secret@127.0.0.1:1/none'
+  const env = { EAST_URL: host.database.url, WEST_URL: westUrl, DEAD_URL: dead }
+  const both = await write('both.json', JSON.stringify({ nodes: { east: '$EAST_URL', west: '$WEST_URL' } }))
+  const broken = await write(
+    'broken.json',
+    JSON.stringify({ nodes: { east: '$EAST_URL', gone: '$DEAD_URL', west: '$WEST_URL' } }),
+  )
+  const routed = await write(
+    'routed.mjs',
+    `export const nodes = { east: '$EAST_URL', west: '$WEST_URL' }\nexport const route = (account) => account[0] === 'w' ? 'west' : 'east'\n`,
+  )
+  const run = (file: string, ...args: string[]) => outlay([...args, '--shards', file], env)
+  const read = async (file: string, ...args: string[]) => {
+    const { code, stdout, stderr } = await run(file, ...args, '--json')
+    if (stdout === '') throw new Error(stderr)
+    return {
+      code,
+      ...(JSON.parse(stdout) as { nodes: Record<string, never>; missing: { node: string; code: string }[] }),
+    }
+  }
+  const open = async () => {
+    const one = shards({
+      nodes: { east: { driver: host.driver }, west: { driver: pgDriver(west) } },
+      route: (accountId) => (accountId.startsWith('w') ? 'west' : 'east'),
+      engine: { gateway: memoryGateway() },
+    })
+    await west.query('truncate outlay.shard_node, outlay.transfer cascade')
+    await one.migrate()
+    return (accountId: string) =>
+      one.transaction(accountId, (tx) => one.transfers.enqueue(tx, { ...payout, accountId }))
+  }
+  const stages = async () => (await west.query('select stage, status from outlay.transfer order by id')).rows
+
+  it('reads all nodes, each under its name', async () => {
+    const enqueue = await open()
+    const [inEast, inWest] = [await enqueue('e-1'), await enqueue('w-1')]
+    const { code, nodes, missing } = await read(both, 'transfers', 'list')
+    expect([code, missing]).toEqual([0, []])
+    expect(nodes).toMatchObject({ east: [{ id: inEast.id }], west: [{ id: inWest.id }] })
+    const { stdout } = await run(both, 'status')
+    expect(stdout).toMatch(/── east ──\nQUEUED.*── west ──\nQUEUED/s)
+  })
+
+  it('does what is about a thing on the node that has it', async () => {
+    const enqueue = await open()
+    const [inEast, inWest] = [await enqueue('e-1'), await enqueue('w-1')]
+    expect((await run(both, 'transfers', 'cancel', inWest.id)).code).toBe(0)
+    expect(await stages()).toEqual([{ stage: 'settled', status: 'canceled' }])
+    const apart = await run(both, 'transfers', 'cancel', inEast.id, inWest.id)
+    expect([apart.code, apart.stderr]).toEqual([2, expect.stringContaining('are on the nodes east and west')])
+    expect((await run(both, 'transfers', 'show', '01J0000000000000000000000A')).stderr).toContain(
+      'No node has the transfer',
+    )
+    expect(Object.keys((await read(both, 'accounts', 'pause', 'w-1')).nodes)).toEqual(['west'])
+    expect((await west.query('select paused from outlay.account')).rows).toEqual([{ paused: true }])
+    expect(Object.keys((await read(routed, 'accounts', 'pause', 'e-new')).nodes)).toEqual(['east'])
+    await west.query('truncate outlay.account')
+  })
+
+  it('does the others where a node does not answer, names that one, and fails', async () => {
+    await open()
+    const stopped = await read(broken, 'stop', '--all')
+    expect([stopped.code, Object.keys(stopped.nodes)]).toEqual([1, ['east', 'west']])
+    expect(stopped.missing).toMatchObject([{ node: 'gone', code: 'ECONNREFUSED' }])
+    expect((await west.query('select scope from outlay.stop')).rows).toEqual([{ scope: 'all' }])
+    const { stderr } = await run(broken, 'start-sending', '--all')
+    expect(stderr).toContain('gone: No server answers there.')
+    expect(stderr).not.toContain('secret')
+    expect((await west.query('select scope from outlay.stop')).rows).toEqual([])
+  })
+
+  it('acts on the others before a node has answered that does not', async () => {
+    await open()
+    const sockets = new Set<Socket>()
+    const left: Socket[] = []
+    const silent = createServer((socket) => {
+      sockets.add(socket.resume())
+      // The command gives it up.
+      socket.on('close', () => left.push(socket)).on('error', () => undefined)
+    })
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as AddressInfo
+    const nodes = { silent: `postgres://u@127.0.0.1:${port}/d`, west: '$WEST_URL' }
+    const running = run(await write('silent.json', JSON.stringify({ nodes })), 'stop', '--all')
+    const stops = async () => (await west.query('select scope from outlay.stop')).rows.length
+    await waitUntil(async () => (await stops()) === 1, { timeoutMs: 60_000 })
+    expect([sockets.size > 0, left]).toEqual([true, []])
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+    expect((await running).code).toBe(1)
+    await west.query('truncate outlay.stop')
+  })
+
+  it('refuses connection strings that are exchanged, and acts on neither', async () => {
+    await open()
+    const exchanged = await write('exchanged.json', JSON.stringify({ nodes: { east: '$WEST_URL', west: '$EAST_URL' } }))
+    const { code, missing } = await read(exchanged, 'stop', '--all')
+    expect([code, missing.map((one) => one.code)]).toEqual([1, ['wrong_node', 'wrong_node']])
+    expect((await west.query('select scope from outlay.stop')).rows).toEqual([])
+  })
+
+  it('wants a node for what is about one database, and a file that can be read', async () => {
+    await open()
+    expect((await run(both, 'fence')).stderr).toContain('Give --node with one of east, west.')
+    expect((await run(both, 'fence', '--node', 'north')).code).toBe(2)
+    expect((await run(both, 'status', '--node', 'west')).stdout).toMatch(/^── west ──/)
+    expect((await outlay(['status', '--node', 'west'], env)).code).toBe(2)
+    expect((await run(both, 'status', '--database-url', westUrl)).code).toBe(2)
+    expect((await run(join(directory, 'none.json'), 'status')).code).toBe(2)
+    const plain = await write('plain.json', JSON.stringify({ nodes: { east: 'mysql://u:secret@h/d', west: '$NONE' } }))
+    const { code, stderr } = await run(plain, 'status')
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The node "east" has no connection string(?!.*secret)/s)])
+  })
+
+  it('names tables that are not there in the doctor', async () => {
+    await open()
+    const file = await write(
+      'tables.json',
+      JSON.stringify({ nodes: { east: '$EAST_URL' }, colocated: ['app.invoice'] }),
+    )
+    const { nodes } = await read(file, 'doctor')
+    expect(JSON.stringify(nodes)).toContain('table_missing')
+  })
+})
