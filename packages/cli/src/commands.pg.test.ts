@@ -88,7 +88,7 @@ describe('the command line', async () => {
     await host.commit((tx) => host.engine.transfers.cancel(tx, settled.id))
     const refused = await run('transfers', 'release', id, settled.id)
     expect(refused).toMatchObject({ code: 1, stdout: '' })
-    expect(refused.stderr).toContain('only a blocked or waiting one is released')
+    expect(refused.stderr).toContain('only a held, blocked or waiting one is released')
     expect((await host.engine.transfers.get(id))?.stage).toBe('blocked')
     const { code, stdout } = await run('transfers', 'release', id)
     expect(code).toBe(0)

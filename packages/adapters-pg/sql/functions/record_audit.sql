@@ -1,7 +1,8 @@
 -- Writes down a command in its transaction. It has the rights of its owner: nobody else may write the table. The login is that of the session, whatever its role.
+-- No name in it is searched for, so it has no path of its own.
 create or replace function {{schema}}.record_audit(
   p_command text, p_actor text, p_reason text, p_transfer_id text, p_before jsonb, p_after jsonb
-) returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+) returns void language plpgsql security definer as $$
 begin
   insert into {{schema}}.audit (command, actor, reason, transfer_id, before, after, login)
   values (p_command, p_actor, p_reason, p_transfer_id, p_before, p_after, session_user);

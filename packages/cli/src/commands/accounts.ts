@@ -24,11 +24,11 @@ function formatAccounts(accounts: readonly AccountBacklog[]): string {
     ['account', (row) => row.accountId],
     ['paused', (row) => (row.paused ? 'paused' : null)],
     ['queued', (row) => row.queued],
-    ['held', (row) => row.held],
     ['submitting', (row) => row.submitting],
     ['awaiting funds', (row) => row.awaitingFunds],
     ['blocked', (row) => row.blocked],
     ['submitted', (row) => row.submitted],
+    ['held', (row) => row.held],
     ['oldest unsubmitted', (row) => row.oldestUnsubmittedAt],
     ['limits', (row) => formatLimits(row)],
   ]

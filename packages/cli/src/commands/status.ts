@@ -20,8 +20,8 @@ export async function showStatus(session: Session): Promise<void> {
     const stages = formatTable(
       [backlog],
       [
-        ['queued', (row) => row.queued],
         ['held', (row) => row.held],
+        ['queued', (row) => row.queued],
         ['submitting', (row) => row.submitting],
         ['awaiting funds', (row) => row.awaitingFunds],
         ['submitted', (row) => row.submitted],
