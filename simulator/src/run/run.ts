@@ -83,8 +83,7 @@ export async function run(
     watch: () => watchKeys(at),
   })
   at.watch()
-  environment.webhookProxy.mischief = 'none'
-  environment.webhookProxy.reader = (webhook) => receiveWebhook(at, webhook)
+  receiveWebhooks(at)
   const watches = [watchStatuses(environment), watchWallets(environment), watchBatches(environment)]
   const check = () => Promise.all([...watches.map((watch) => watch.check()), court?.check()])
   const trace: string[] = []
@@ -121,6 +120,11 @@ export async function run(
   const payouts = plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0)
   const { course, enforced } = at.order
   return { violations, trace, payouts, faults: at.faults, course, enforced, hangs }
+}
+
+function receiveWebhooks(at: Run): void {
+  at.environment.webhookProxy.mischief = 'none'
+  at.environment.webhookProxy.reader = (webhook) => receiveWebhook(at, webhook)
 }
 
 async function checkAtRest(at: Run, court: Court | undefined): Promise<readonly Violation[]> {
