@@ -6,8 +6,6 @@ const engineMeanings: Readonly<Record<string, string>> = {
     'Its row was written, in the transaction of the host. Stored only where a subscription wants it; otherwise the row of the transfer says it.',
   'transfer.held': 'People have to approve or release it before it is sent; the reason is the first of what holds it.',
   'transfer.submitted': 'The service accepted it and gave it an id.',
-  'transfer.rerouted':
-    'Its gateway refused it before anything moved, and another one takes it over: `event.transfer.gateway`. Its key and its id stay.',
   'transfer.awaiting_funds':
     'The service refused it for lack of funds. Its key is sent again when funds arrive, or on a slow backoff.',
   'transfer.blocked': 'Only a person can decide; the reason says why.',

@@ -36,9 +36,7 @@ export function northbankGateway({ baseUrl, apiKey }: { readonly baseUrl: string
     async submit({ idempotencyKey, request }, { signal, mayBegin }): Promise<SubmitResult> {
       const amount_cents = new Decimal(request.amount.value).times(100).toNumber()
       if (!Number.isSafeInteger(amount_cents) || request.destination.transferType !== 'ach_credit') {
-        // No key ever leaves with such a request, so another gateway may pay.
-        const detail = 'Northbank pays whole cents by ach_credit.'
-        return { outcome: 'rejected', code: 'unsupported', detail, keyEvaluated: true, nothingMoved: true }
+        return { outcome: 'rejected', code: 'unsupported', detail: 'Northbank pays whole cents by ach_credit.' }
       }
       if (signal.aborted || mayBegin?.() === false) return { outcome: 'throttled', detail: 'not sent' }
       const body = JSON.stringify({ amount_cents, to: request.destination.addressId, memo: request.note })

@@ -79,9 +79,8 @@ const accepted = ({
   attempt,
   claimedBy,
   claimedAt,
-  gateway,
-}: Pick<Settlement, 'transferId' | 'attempt' | 'claimedBy' | 'claimedAt' | 'gateway'>): Settlement => ({
-  ...{ transferId, attempt, claimedBy, claimedAt, gateway },
+}: Pick<Settlement, 'transferId' | 'attempt' | 'claimedBy' | 'claimedAt'>): Settlement => ({
+  ...{ transferId, attempt, claimedBy, claimedAt },
   stage: 'submitted',
   status: 'pending',
   failure: null,
@@ -346,7 +345,6 @@ describe('a transaction of a host that stays open', async () => {
       attempt: 1,
       claimedBy: 'worker:1',
       claimedAt: now.toISOString(),
-      gateway: 'default',
     })
     const host = await pool.connect()
     try {

@@ -11,7 +11,6 @@ export const eventTypes = [
   'transfer.adopted',
   'transfer.held',
   'transfer.submitted',
-  'transfer.rerouted',
   'transfer.awaiting_funds',
   'transfer.blocked',
   'transfer.missing',

@@ -52,19 +52,6 @@ test.each([
   expect((await submit()).keyEvaluated ?? false).toBe(keyEvaluated)
 })
 
-test.each([
-  ['a refusal that was decided behind the key', 422, { code: 'invalid_address' }, evaluated, true],
-  ['a refusal that is a replay', 400, { code: 'not_found' }, replayed, true],
-  ['a code of the specification, without a mark', 422, { code: 'invalid_account_number' }, {}, undefined],
-  ['the page of a proxy that passes headers on', 404, '<html>not here</html>', evaluated, undefined],
-  ['lack of funds, which is not stored', 422, { code: 'insufficient_balance' }, evaluated, undefined],
-  ['another key', 422, { code: 'idempotency_key_mismatch' }, evaluated, undefined],
-  ['a fault of the server', 503, { code: 'internal' }, evaluated, undefined],
-] as const)('%s (%i) says that nothing moved and never will, or does not', async (_, status, body, headers, says) => {
-  exchange.server.script(answer(status, body, headers))
-  expect(((await submit()) as { readonly nothingMoved?: boolean }).nothingMoved).toBe(says)
-})
-
 test('keys live for a day, unless the options say that the service keeps them longer', async () => {
   expect(exchange.gateway.keyLifetimeMs ?? defaultKeyLifetimeMs).toBe(24 * 3_600_000)
   expect(exchange.openGateway({ keyLifetimeMs: outlayKeyLifetimeMs }).keyLifetimeMs).toBe(20 * 24 * 3_600_000)

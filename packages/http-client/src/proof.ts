@@ -23,12 +23,6 @@ export const isDecidedBehindKey = (answer: HttpAnswer, { status, code, stated }:
   stated && (isMarked(answer) || (status === 422 && specifiedCodes.includes(code)))
 
 /**
- * True when the service has stored a refusal under its key, and so gives it to every request with that key: it says so by the mark. A code
- * of the specification alone does not say that.
- */
-export const isStored = (answer: HttpAnswer, { stated }: Pick<Refusal, 'stated'>): boolean => stated && isMarked(answer)
-
-/**
  * True when the service itself refused. A page without a code may be a proxy's, written after the service has acted; but who asks
  * for credentials as RFC 9110 says has passed nothing on.
  */

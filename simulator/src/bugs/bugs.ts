@@ -229,21 +229,6 @@ export const bugs: readonly Bug[] = [
     }),
   },
   {
-    name: 'failover_on_unknown',
-    breaks: ['one_effect', 'same_on_both_sides', 'judge'],
-    handlers: (handlers) => ({
-      ...handlers,
-      async submit(claim, signal, mayBegin, recordLate) {
-        const settlement = await handlers.submit(claim, signal, mayBegin, recordLate)
-        const rerouteTo = handlers.gateways?.find((name) => name !== claim.gateway)
-        if (settlement.answer.outcome !== 'unknown' || rerouteTo === undefined) return settlement
-        return { ...settlement, unknownSince: null, rerouteTo }
-      },
-    }),
-    // The database would refuse it.
-    sql: { on: 'host', name: 'reroute', from: `and s.outcome = 'rejected'`, to: '' },
-  },
-  {
     name: 'an_answer_without_an_effect_is_believed',
     breaks: ['one_effect', 'nothing_stuck', 'keys'],
     gateway: submitting((result, key) =>

@@ -103,7 +103,7 @@ const wasSent = (at: Evidence, { id, attempt }: { readonly id: string; readonly 
   at.sent?.has(`${id} ${attempt}`) ?? true
 
 /**
- * No key reaches the service for one account from two of its clients. That of a transfer may that another gateway took over, and a registration, when the client changes after its answer
+ * No key reaches the service for one account from two of its clients. A registration may, when the client changes after its answer
  * was lost: it moves no money.
  */
 export async function checkClients(at: Evidence): Promise<readonly Violation[]> {
@@ -116,16 +116,10 @@ export async function checkClients(at: Evidence): Promise<readonly Violation[]> 
        where account_id = $1`,
       [accountId],
     )
-    // Both gateways lead to one service, and each has a client of its own.
-    const rerouted = await at.environment.host.query<{ readonly key: string }>(
-      `select submission_key as key from outlay.transfer t
-       where account_id = $1 and exists (select from outlay.reroute r where r.transfer_id = t.id)`,
-      [accountId],
-    )
     const { rows } = await at.environment.service.query<{ readonly idempotency_key: string }>(
       `select idempotency_key from outlay_service.idempotency_key where client_id = any ($1)
        and idempotency_key <> all ($2) group by 1 having count(*) > 1`,
-      [clientIds, [...registrations.rows, ...rerouted.rows].map(({ key }) => key)],
+      [clientIds, registrations.rows.map(({ key }) => key)],
     )
     for (const { idempotency_key } of rows) {
       const detail = `two clients of ${accountId} sent ${idempotency_key}`

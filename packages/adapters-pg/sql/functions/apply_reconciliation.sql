@@ -13,12 +13,12 @@ begin
   where t.id in (select c.id from jsonb_to_recordset(p_changes) as c (id text)) order by t.id for no key update;
   with c as materialized (
     select * from jsonb_to_recordset(p_changes) as c (
-      id text, attempt integer, remote_id text, failure jsonb, evidence text, command text, gateway text)
+      id text, attempt integer, remote_id text, failure jsonb, evidence text, command text)
   ), changed as (
     update {{schema}}.transfer t
     set stage = case when c.remote_id is not null then 'submitted' when c.failure is not null then 'settled' else 'blocked' end,
         status = case when c.failure is not null then 'failed' else t.status end, failure = c.failure, remote_id = c.remote_id,
-        gateway = coalesce(c.gateway, t.gateway), reason = case when c.remote_id is null and c.failure is null then 'reconcile' end,
+        reason = case when c.remote_id is null and c.failure is null then 'reconcile' end,
         unknown_since = case when c.remote_id is null and c.failure is null then t.unknown_since end,
         next_poll_at = case when c.remote_id is not null then clock_timestamp() end,
         -- The first attempt writes the key, and this is a later one: write the key as it was sent before the restore.
@@ -30,7 +30,7 @@ begin
       and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked')
       and (c.remote_id is null or not exists (
         select 1 from {{schema}}.transfer o where o.remote_id = c.remote_id and o.account_id = t.account_id
-          and o.gateway = coalesce(c.gateway, t.gateway)))
+          and o.gateway = t.gateway))
     returning t.id, t.attempt, t.remote_id, t.event_sequence, t.stage, c.evidence, coalesce(c.command, 'reconcile') as command
   ), logged as (
     insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail, remote_id)

@@ -8,9 +8,7 @@ create or replace function {{schema}}.effect_of(p_transfer {{schema}}.transfer) 
   select case
     when exists (
       select 1 from {{schema}}.attempt a
-      where a.transfer_id = p_transfer.id and a.unmatched
-        -- Two gateways may give one id.
-        and (a.remote_id is distinct from p_transfer.remote_id or a.gateway <> p_transfer.gateway)) then 'conflicting'
+      where a.transfer_id = p_transfer.id and a.unmatched and a.remote_id is distinct from p_transfer.remote_id) then 'conflicting'
     when p_transfer.remote_id is not null then 'known'
     when p_transfer.unknown_since is not null or p_transfer.stage = 'submitting'
       -- A reconciliation blocked it, so it may be there although this database knows of no attempt; or its id was given to another one.

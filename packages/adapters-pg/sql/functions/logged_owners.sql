@@ -4,5 +4,5 @@
 create or replace function {{schema}}.logged_owners(p_account_id text, p_remote_id text) returns setof {{schema}}.transfer
 language sql stable as $$
   select t.* from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-  where a.unmatched_id = p_remote_id and t.account_id = {{schema}}.account_of(p_account_id) and coalesce(a.gateway, t.gateway) = {{schema}}.gateway_of(p_account_id)
+  where a.unmatched_id = p_remote_id and t.account_id = {{schema}}.account_of(p_account_id) and t.gateway = {{schema}}.gateway_of(p_account_id)
 $$;

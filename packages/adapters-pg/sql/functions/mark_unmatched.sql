@@ -9,7 +9,7 @@ create or replace function {{schema}}.mark_unmatched(p_settlements jsonb) return
       else concat_ws('; ', a.detail, 'accepted as ' || a.remote_id || ', too late for the transfer to take it') end
     from jsonb_to_recordset(p_settlements) as s (id text, remote_id text, taken_id text) join {{schema}}.transfer t on t.id = s.id
     where a.transfer_id = s.id and a.remote_id = coalesce(s.remote_id, s.taken_id) and a.outcome = 'accepted' and a.step is null
-      and (a.remote_id is distinct from t.remote_id or a.gateway <> t.gateway) and a.unmatched is null
+      and a.remote_id is distinct from t.remote_id and a.unmatched is null
     returning a.transfer_id
   )
   update {{schema}}.transfer t set updated_at = t.updated_at from (select distinct m.transfer_id from marked m) m where t.id = m.transfer_id

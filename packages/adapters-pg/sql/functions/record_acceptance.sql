@@ -5,10 +5,9 @@ declare
   v_answer record;
 begin
   select * into v_answer from jsonb_to_record(p_settlement) as s (
-    id text, attempt integer, detail text, http_status integer, request_id text, sent_to text);
+    id text, attempt integer, detail text, http_status integer, request_id text);
   if exists (
-    select 1 from {{schema}}.logged_attempts_of(v_answer.id) a where a.outcome = 'accepted' and a.remote_id = p_remote_id
-      and coalesce(a.gateway = v_answer.sent_to, true)) then
+    select 1 from {{schema}}.logged_attempts_of(v_answer.id) a where a.outcome = 'accepted' and a.remote_id = p_remote_id) then
     return;
   end if;
   update {{schema}}.attempt a
@@ -27,9 +26,9 @@ begin
     where t.id = v_answer.id
     returning t.id, t.attempt
   )
-  insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail, http_status, request_id, remote_id, gateway)
+  insert into {{schema}}.attempt (transfer_id, attempt, worker, answered_at, outcome, detail, http_status, request_id, remote_id)
   select n.id, n.attempt, 'the answer to a lost claim', clock_timestamp(), 'accepted', v_answer.detail, v_answer.http_status,
-    v_answer.request_id, p_remote_id, v_answer.sent_to
+    v_answer.request_id, p_remote_id
   from numbered n;
 end
 $$;

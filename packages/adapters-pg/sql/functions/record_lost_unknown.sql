@@ -5,11 +5,10 @@ create or replace function {{schema}}.record_lost_unknown(p_settlement jsonb) re
 declare
   v_answer record;
   v_attempt integer;
-  v_gateway text;
 begin
   select * into v_answer from jsonb_to_record(p_settlement) as s (
     id text, attempt integer, worker text, outcome text, detail text, http_status integer, request_id text,
-    unknown_since timestamptz, claimed_at timestamptz, sent_to text);
+    unknown_since timestamptz, claimed_at timestamptz);
   -- Written again, such as when the connection was lost with the commit, or not by a claim.
   if v_answer.worker is null or exists (
     select 1 from {{schema}}.attempt a where a.transfer_id = v_answer.id and a.worker = v_answer.worker) then
@@ -22,16 +21,12 @@ begin
         then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end
   where t.id = v_answer.id and t.status = 'pending' and t.remote_id is null
     and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked')
-  returning t.attempt, t.gateway into v_attempt, v_gateway;
+  returning t.attempt into v_attempt;
   insert into {{schema}}.attempt (
-    transfer_id, attempt, worker, claimed_at, answered_at, outcome, detail, http_status, request_id, gateway)
+    transfer_id, attempt, worker, claimed_at, answered_at, outcome, detail, http_status, request_id)
   select v_answer.id, v_attempt, v_answer.worker, coalesce(v_answer.claimed_at, v_answer.unknown_since), clock_timestamp(),
-    v_answer.outcome, concat_ws('; ', v_answer.detail, 'the answer to a lost claim'), v_answer.http_status, v_answer.request_id, v_answer.sent_to
+    v_answer.outcome, concat_ws('; ', v_answer.detail, 'the answer to a lost claim'), v_answer.http_status, v_answer.request_id
   where v_attempt is not null;
-  -- To the gateway that has it now, its key is no repetition.
-  if v_answer.sent_to <> v_gateway then
-    perform {{schema}}.block_rerouted(v_answer.id);
-  end if;
   return v_attempt;
 end
 $$;

@@ -11,7 +11,6 @@ declare
   v_said text := case when p_remote_id is null then 'A person said that nothing was or will be paid.'
     else 'A person said that it is ' || p_remote_id || '.' end;
   v_done boolean := false;
-  v_gateway text := {{schema}}.refuser_with_id(p_id, p_remote_id);
 begin
   -- Locks in the order of ids, as all code does.
   perform 1 from {{schema}}.transfer t where t.id in (p_id, p_instead_of) order by t.id for no key update;
@@ -33,7 +32,6 @@ begin
     return 'accepted';
   end if;
   if p_remote_id is not null then
-    v_account_id := {{schema}}.gateway_account(coalesce(v_gateway, {{schema}}.gateway_of(v_account_id)), {{schema}}.account_of(v_account_id));
     -- Two calls with the same id wait for each other here: the unique index would fail the host's transaction.
     perform pg_advisory_xact_lock(hashtextextended('outlay resolve ' || v_account_id || ' ' || p_remote_id, 0));
     -- It is not to be adopted; if it has just been, its row is found below.
@@ -54,7 +52,7 @@ begin
   end if;
   begin
     v_done := exists (select 1 from {{schema}}.apply_reconciliation(jsonb_build_array(jsonb_build_object(
-      'id', p_id, 'attempt', v_attempt, 'remote_id', p_remote_id, 'command', 'resolve', 'gateway', v_gateway,
+      'id', p_id, 'attempt', v_attempt, 'remote_id', p_remote_id, 'command', 'resolve',
       'evidence', concat_ws(' ', v_said, 'Reason: ' || p_reason),
       'failure', case when p_remote_id is null then jsonb_build_object('type', 'not_paid', 'code', 'not_paid',
         'detail', concat_ws(' ', v_said, p_reason), 'occurredAt', {{schema}}.iso(clock_timestamp()), 'retriable', false) end)), p_actor));

@@ -24,15 +24,7 @@ begin
       select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_settlements) as e where e ->> 'id' <> all (v_locked));
   end if;
 
-  p_settlements := {{schema}}.disown_settlements(p_settlements);
-  -- Also where a restore has lost that one of several gateways took it over.
-  if exists (select 1 from {{schema}}.reroute) or exists (select 1 from {{schema}}.attended_gateway g where g.name <> 'default') then
-    p_settlements := {{schema}}.recall_rerouted(p_settlements);
-  end if;
-  p_settlements := {{schema}}.block_duplicate_remote_ids(p_settlements);
-  if p_settlements @? '$[*].reroute_to' then
-    p_settlements := {{schema}}.reroute(p_settlements);
-  end if;
+  p_settlements := {{schema}}.block_duplicate_remote_ids({{schema}}.disown_settlements(p_settlements));
 
   p_settlements := {{schema}}.record_answers(p_settlements);
 

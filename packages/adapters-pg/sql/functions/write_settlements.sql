@@ -14,7 +14,7 @@ begin
   with s as materialized (
     select distinct on (s.id) s.* from jsonb_to_recordset(p_settlements) as s (
       id text, job uuid, attempt integer, stage text, status text, failure jsonb, remote_id text, reason text,
-      unknown_since timestamptz, reached_at timestamptz, retry_ms bigint, poll_after_ms bigint, events text[], credentials text, outcome text, sent_to text, gateway text)
+      unknown_since timestamptz, reached_at timestamptz, retry_ms bigint, poll_after_ms bigint, events text[], credentials text, outcome text)
     order by s.id, s.remote_id is null, s.attempt desc
   ), placed as materialized (
     -- A plan that is kept from when the table was small would read all of it: one by one, and then by their places, which no other
@@ -22,9 +22,7 @@ begin
     select s.*, l.place from s cross join lateral (select t.ctid as place from {{schema}}.transfer t where t.id = s.id offset 0) l
   ), changed as (
     update {{schema}}.transfer t
-    set stage = s.stage, status = s.status, gateway = coalesce(s.gateway, t.gateway),
-        -- The clients of another gateway are others.
-        client = case when s.gateway is null then t.client end, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
+    set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
         reason = s.reason,
         -- Never in the future: the clock may have been set back since the claim.
         unknown_since = case when s.unknown_since is not null
@@ -39,9 +37,7 @@ begin
         updated_at = clock_timestamp()
     from placed s
     where t.ctid = s.place and (t.attempt = s.attempt and t.stage = 'submitting'
-      or s.remote_id is not null and t.remote_id is null and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked')
-        -- An id at one gateway is none at another.
-        and coalesce(s.sent_to, t.gateway) = t.gateway)
+      or s.remote_id is not null and t.remote_id is null and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked'))
     returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.credentials, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
   ), again as (
     select c.job, clock_timestamp() + case

@@ -80,7 +80,6 @@ select t.id, t.account_id, t.stage, t.reason,
     when 'unauthorized' then 'a person: the service refuses it alone, and accepts others of its account'
     when 'environment_mismatch' then 'a person: it was enqueued for another environment than the workers have'
     when 'reconcile' then 'a person: after a restore it is not certain which transfer of the service it is'
-    when 'rerouted_in_doubt' then 'a person: a gateway that had refused it may have paid it, and another one has been asked since'
     when 'remote_id_taken' then 'a person: its id at the service is that of another transfer here, and only one of the two can be right'
     else 'a person'
   end,
@@ -92,7 +91,6 @@ select t.id, t.account_id, t.stage, t.reason,
     when 'idempotency_key_mismatch' then 'Find what the key was used for, and say with "outlay transfers resolve" whether this was paid; resubmit it if it was not.'
     when 'environment_mismatch' then 'Cancel it, and fix the configuration of the process that enqueued it.'
     when 'reconcile' then 'See "outlay prove" for the candidates; say which with "outlay transfers resolve", or that it was not paid.'
-    when 'rerouted_in_doubt' then 'See "outlay prove" for the id and the gateway, and ask both gateways. Say with "outlay transfers resolve --unchecked" which id it has; call back what is paid twice.'
     when 'remote_id_taken' then 'See "outlay prove" for the other one, and ask the service which is meant. If it is this one, "outlay transfers resolve" with --remote-id and --instead-of.'
     else 'Release it, or cancel it.'
   end,

@@ -15,7 +15,6 @@ select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
   (select x.transfer_id from {{schema}}.resubmission x where x.successor_id = t.id) as resubmission_of,
   (select x.successor_id from {{schema}}.resubmission x where x.transfer_id = t.id) as resubmitted_as,
   t.batch_id,
-  (select array_agg(r.from_gateway order by r.attempt) from {{schema}}.reroute r where r.transfer_id = t.id) as rerouted_from,
   (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by
 from {{schema}}.transfer t
 left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id) and t.stage in ('queued', 'submitting', 'awaiting_funds');
@@ -34,7 +33,6 @@ comment on column {{schema}}.transfers.submission_key is
   'The idempotency key that is sent; null before the first attempt, and where earlier code sent the host''s key.';
 comment on column {{schema}}.transfers.client is 'The client of its last request, where the gateway distinguishes clients.';
 comment on column {{schema}}.transfers.gateway is 'The gateway that it is sent to.';
-comment on column {{schema}}.transfers.rerouted_from is 'Gateways that have refused it before this one took it over; null where there are none.';
 comment on column {{schema}}.transfers.metadata is 'What the host has noted beside it; null where it has nothing. transfer_metadata finds it.';
 comment on column {{schema}}.transfers.resubmission_of is 'The ended transfer that it was resubmitted for.';
 comment on column {{schema}}.transfers.resubmitted_as is 'The transfer that it was resubmitted as.';

@@ -183,8 +183,6 @@ function writeSettlement(settlement: Settlement) {
     job: Id.toUuid(settlement.transferId),
     attempt: settlement.attempt,
     worker: settlement.claimedBy,
-    sent_to: settlement.gateway,
-    reroute_to: settlement.rerouteTo,
     stage: settlement.stage,
     status: settlement.status,
     failure: settlement.failure,

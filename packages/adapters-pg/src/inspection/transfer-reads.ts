@@ -35,8 +35,6 @@ export interface TransferSummary {
   /** The client of its last request; null when none has left, or when the gateway does not distinguish clients. */
   readonly client: string | null
   readonly gateway: string
-  /** Gateways that have refused it before; null where there are none. */
-  readonly reroutedFrom: readonly string[] | null
   readonly stage: Stage
   readonly status: TransferStatus
   readonly reason: string | null
@@ -149,7 +147,7 @@ const summaryColumns = `v.id, v.account_id, v.idempotency_key, v.stage, v.status
   ${iso('v.not_before')} as not_before, ${iso('v.expires_at')} as expires_at, ${iso('v.created_at')} as created_at,
   ${iso('v.updated_at')} as updated_at,
   case when v.attempts > 0 then coalesce(v.submission_key, v.idempotency_key) end as sent_key, nullif(v.client, '') as client,
-  v.metadata, v.resubmission_of, v.resubmitted_as, v.batch_id, v.rerouted_from`
+  v.metadata, v.resubmission_of, v.resubmitted_as, v.batch_id`
 
 const texts = {
   evidence_summary: `select ${summaryColumns} from {{schema}}.transfers v where v.id = $1`,
@@ -301,7 +299,6 @@ const readSummary: (row: Row) => TransferSummary = rowDecoder('transfer summary'
   resubmissionOf: Column.nullable(Column.text),
   resubmittedAs: Column.nullable(Column.text),
   batchId: Column.nullable(Column.text),
-  reroutedFrom: Column.nullable(Column.texts),
 })
 
 const readAttempt: (row: Row) => AttemptRecord = rowDecoder('attempt', {

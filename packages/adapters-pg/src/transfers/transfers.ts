@@ -81,11 +81,7 @@ const texts = {
   // An adopted transfer is not the engine's to send again: the engine has no key for it.
   lock_waiting: `select t.id from {{schema}}.transfer t
     where t.id = $1 and (t.stage in ('blocked', 'awaiting_funds', 'queued') or t.reason = 'missing_at_service')
-      and t.idempotency_key not like 'adopted %'
-      -- What another gateway may have paid is not sent to this one.
-      and not exists (select 1 from {{schema}}.attempt a where a.transfer_id = t.id and a.gateway <> t.gateway
-        and (a.unmatched or a.outcome = 'unknown'))
-      for no key update`,
+      and t.idempotency_key not like 'adopted %' for no key update`,
   // An unknown outcome stays unknown since the same time. A release lets one more attempt go, whose answer is judged by that age.
   // A transfer that the service has lost is sent again under its key; its id at the service has no meaning any more. Its doubt,
   // and the doubt of a transfer that a restore left behind, is as old as its first request may be, and so is the key.

@@ -70,7 +70,6 @@ function describe(
     ['transfer', summary.id],
     ['account', summary.accountId],
     ['gateway', summary.gateway],
-    ['rerouted from', summary.reroutedFrom?.join(', ') ?? null],
     ['key', summary.idempotencyKey],
     ['sent as', summary.submissionKey],
     ['client', summary.client],

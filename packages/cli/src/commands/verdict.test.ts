@@ -82,30 +82,6 @@ describe('a verdict', () => {
     expect(because).toEqual(['This does not hold: the service accepted it under that id alone.'])
   })
 
-  it('says which gateways refused a rerouted transfer, and is a contradiction when one of them accepted it all the same', () => {
-    const summary = { gateway: 'second', reroutedFrom: ['default'] } as unknown as TransferEvidence['summary']
-    const at = (outcomes: readonly string[], remoteIds: readonly (string | null)[]) => {
-      const base = evidence(outcomes, { summary, transfer: { ...accepted, gateway: 'second' } })
-      const gateways = ['default', 'second']
-      const attempts = base.attempts.map((one, index) => ({
-        ...one,
-        gateway: gateways[index] ?? null,
-        remoteId: remoteIds[index] ?? null,
-      }))
-      return judge({ ...base, attempts })
-    }
-    const paid = at(['rejected', 'accepted'], [null, 'r-1'])
-    expect(paid.conclusion).toBe('one_effect')
-    expect(paid.because[0]).toContain('default had refused it for good before second was asked')
-    expect(at(['accepted', 'accepted'], ['r-1', 'r-1']).conclusion).toBe('contradiction')
-    const transfer = { stage: 'blocked', reason: 'rerouted_in_doubt', gateway: 'second' } as const
-    const doubt = judge(evidence(['accepted', 'rejected'], { summary, transfer, unknownSince: '2026-01-01' }))
-    expect(doubt).toMatchObject({
-      conclusion: 'unknown',
-      because: expect.arrayContaining(['Each of these gateways may have paid it.']),
-    })
-  })
-
   it('is one effect without an attempt when the engine adopted it', () => {
     const adopted = { ...accepted, idempotencyKey: 'adopted r-1' }
     const { conclusion, because } = judge(evidence([], { transfer: adopted }))

@@ -50,9 +50,7 @@ function runChecks({ transfer, attempts, events, eventSequence, sameRemoteId }: 
       holds:
         transfer.remoteId === null ||
         attempts.every(
-          ({ outcome, remoteId, gateway }) =>
-            outcome !== 'accepted' ||
-            ([null, transfer.remoteId].includes(remoteId) && [null, transfer.gateway].includes(gateway)),
+          ({ outcome, remoteId }) => outcome !== 'accepted' || [null, transfer.remoteId].includes(remoteId),
         ),
     },
     { check: 'no other transfer has that id', holds: sameRemoteId.length === 0 },
@@ -99,20 +97,12 @@ function conclude(evidence: TransferEvidence): Conclusion {
   return { conclusion, because: [registering, ...because] }
 }
 
-function describeKey(summary: TransferEvidence['summary'], idempotencyKey: string, attempts: number): string {
-  const all = attempts === 1 ? 'Its one attempt' : `All ${attempts} attempts`
-  const key = summary.submissionKey ?? idempotencyKey
-  const refused = summary.reroutedFrom?.join(', ')
-  return refused === undefined
-    ? `${all} carried the key ${key}, under which the service acts only once.`
-    : `${all} carried the key ${key}, under which each gateway acts only once; ${refused} had refused it for good before ${summary.gateway} was asked.`
-}
-
 function concludeTransfer({ transfer, summary, attempts, unknownSince }: TransferEvidence): Conclusion {
   const { remoteId, stage, status, idempotencyKey } = transfer
   const found = attempts.findLast((attempt) => isFound(attempt.outcome))
   const open = attempts.filter((attempt) => attempt.outcome === null || attempt.outcome === 'unknown')
-  const sameKey = describeKey(summary, idempotencyKey, attempts.length)
+  const all = attempts.length === 1 ? 'Its one attempt' : `All ${attempts.length} attempts`
+  const sameKey = `${all} carried the key ${summary.submissionKey ?? idempotencyKey}, under which the service acts only once.`
   if (isAdopted(transfer)) {
     const because = ['It was created elsewhere and the engine adopted it: no request for it ever left from here.']
     return {
@@ -144,11 +134,10 @@ function concludeTransfer({ transfer, summary, attempts, unknownSince }: Transfe
       because: ['No request that moves money has ever left.'],
     }
   if (unknownSince !== null) {
-    const isInDoubt = transfer.reason === 'rerouted_in_doubt'
     const because = [
       `Since ${unknownSince} the outcome of a request is unknown.`,
       sameKey,
-      isInDoubt ? 'Each of these gateways may have paid it.' : 'Money moved once or not at all.',
+      'Money moved once or not at all.',
     ]
     return { conclusion: 'unknown', because }
   }

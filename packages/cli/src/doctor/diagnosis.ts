@@ -136,8 +136,6 @@ const blockedCures: Readonly<Record<string, string>> = {
     'After a restore it is not known which transfer of the service each of them is; "outlay prove" shows the candidates. Say which with "outlay transfers resolve" or "outlay reconcile" with --match, or cancel those that are not wanted.',
   remote_id_taken:
     'The service answered their keys with ids that other transfers here have ("outlay prove" shows which), so one of each two has a wrong id. Ask the service whose it is: "outlay transfers resolve" with --remote-id and --instead-of gives it to the blocked one.',
-  rerouted_in_doubt:
-    'A gateway that had refused them may have paid them, and another one has been asked since. "outlay prove" shows both: ask both, record the id with "outlay transfers resolve --unchecked", or --not-paid, and call back what is paid twice.',
   client_changed:
     'They were sent as another client, and their outcome is unknown. Ask the service as that client, then run "outlay transfers resolve" with the answer.',
   unauthorized:

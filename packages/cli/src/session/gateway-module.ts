@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Catalog, createEngine, defaultGateway, type Engine, type Gateway, type Reroute } from '@outlay/core'
+import { type Catalog, createEngine, defaultGateway, type Engine, type Gateway } from '@outlay/core'
 import type pg from 'pg'
 import { Misuse, Refusal } from './problem.ts'
 import type { Session } from './session.ts'
@@ -12,11 +12,11 @@ export async function withGateway<T>(
   gatewayModule: string,
   work: (engine: Engine<pg.PoolClient>) => Promise<T>,
 ): Promise<T> {
-  const { gateways, catalog, reroute } = await loadModule(gatewayModule)
+  const { gateways, catalog } = await loadModule(gatewayModule)
   // Nothing is routed here: what is enqueued again keeps its gateway.
   const route = () => Object.keys(gateways)[0] ?? defaultGateway
   try {
-    return await work(createEngine({ backend: session.backend, gateways, route, catalog, reroute }))
+    return await work(createEngine({ backend: session.backend, gateways, route, catalog }))
   } finally {
     for (const gateway of Object.values(gateways)) await gateway.close?.()
   }
@@ -27,13 +27,11 @@ interface HostModule {
   readonly gateways: Readonly<Record<string, Gateway>>
   /** Undefined where the module exports none: the host has the catalog that ships. */
   readonly catalog: Catalog | undefined
-  /** Undefined where the module exports none: then a reconciliation compares no transfer with what another gateway has. */
-  readonly reroute: Reroute | undefined
 }
 
 /**
  * Loads the gateway that a host's module exports as `default` or `gateway`, which is a gateway or a function that creates one, or the
- * `gateways` by name, and the `catalog` and the `reroute` that it may export.
+ * `gateways` by name, and the `catalog` that it may export.
  */
 async function loadModule(path: string): Promise<HostModule> {
   const next =
@@ -57,10 +55,7 @@ async function loadModule(path: string): Promise<HostModule> {
   const catalog: unknown = loaded['catalog']
   if (catalog !== undefined && !isCatalog(catalog))
     throw new Refusal(`The "catalog" of the module ${path} is no catalog.`, 'Export what createCatalog() gives.')
-  const reroute = loaded['reroute']
-  if (reroute !== undefined && typeof reroute !== 'function')
-    throw new Refusal(`The "reroute" of the module ${path} is no function.`, 'Export the function that the engine has.')
-  if (isGateways(gateways)) return { gateways, catalog, reroute: reroute as Reroute | undefined }
+  if (isGateways(gateways)) return { gateways, catalog }
   throw new Refusal(`The module ${path} exports no gateway.`, next)
 }
 

@@ -30,7 +30,7 @@ import { decideEnvironment, environmentAgain, markEnvironment } from './environm
 import { readQuery } from './finding.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
-import { type Gateways, type Reroute, type Route, readGateways, routeTransfer } from './gateways.ts'
+import { type Gateways, type Route, readGateways, routeTransfer } from './gateways.ts'
 import { reportGauges } from './gauges.ts'
 import { createHolding, releaseTransfer } from './holding.ts'
 import { createJudgement } from './judging.ts'
@@ -41,7 +41,6 @@ import { createAudit, createPolicies } from './policies.ts'
 import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
 import { decideRegistration, registerCounterparty } from './registration.ts'
-import { decideReroute } from './rerouting.ts'
 import { compareTransfer, resolveTransfer } from './resolving.ts'
 import { resolveReturn } from './resolving-returns.ts'
 import { resubmit } from './resubmitting.ts'
@@ -83,11 +82,6 @@ export interface EngineOptions<Tx> {
    */
   readonly route?: Route | undefined
   /**
-   * Names the gateway that takes over what another one has refused, where the refusal says `nothingMoved` and the log of the transfer proves
-   * it. Pure and without a promise. Each gateway is asked once for a transfer. Default: a refusal stands.
-   */
-  readonly reroute?: Reroute | undefined
-  /**
    * Verifies webhooks, for {@link Engine.webhook}; with several gateways one for each, by name, or one for all. Default: none; statuses
    * come by polling alone.
    */
@@ -108,7 +102,7 @@ export interface EngineOptions<Tx> {
 }
 
 const optionNames = [
-  ...['backend', 'gateway', 'gateways', 'route', 'reroute', 'webhooks'],
+  ...['backend', 'gateway', 'gateways', 'route', 'webhooks'],
   ...['catalog', 'runtime', 'timeouts', 'telemetry', 'polling'],
 ]
 
@@ -160,8 +154,7 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     migrationSql: () => backend.migrationSql(),
     backlog: () => backend.backlog(),
     ...createSafetyCommands(backend.operations, gateways.names),
-    reconcile: (reconciling) =>
-      reconcile(backend.operations, gateways, rules, runtime.clock.now(), reconciling, options.reroute !== undefined),
+    reconcile: (reconciling) => reconcile(backend.operations, gateways, rules, runtime.clock.now(), reconciling),
     archive: (archiving) => archive(backend, archiving),
     async start({ signal, ...work } = {}) {
       checkWorkOptions(work)
@@ -293,7 +286,7 @@ type PollMs = (accountId: string, transferType: string, polls: number) => number
 
 /** Makes what sends a claimed transfer to its own gateway, and decides about the answer. */
 function createSend<Tx>(
-  { backend, gateways, reroute }: GuardedOptions<Tx>,
+  { backend }: GuardedOptions<Tx>,
   { clock, random, logger }: Runtime,
   rules: ObserveRules,
   pollMs: PollMs,
@@ -328,8 +321,7 @@ function createSend<Tx>(
     const { outcome, mayHaveActed, httpStatus } = result
     const isUnsent = outcome === 'throttled' && mayHaveActed !== true && httpStatus === undefined
     if (permit.isRefused() && isUnsent) return putBack(claim)
-    const decided = decideSubmission(claim, result, context())
-    return decideReroute({ gateways, reroute, logger }, claim, result, request, decided)
+    return decideSubmission(claim, result, context())
   }
 }
 

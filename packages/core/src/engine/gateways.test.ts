@@ -29,8 +29,6 @@ describe('the gateways of an engine', () => {
     ['gateways.second: must be a gateway', { gateways: { first, second: {} as Gateway }, route }],
     ['route: must be a function that names the gateway', { gateways: { first, second } }],
     ['route: is for an engine with several gateways', { gateway: first, route }],
-    ['reroute: is for an engine with several gateways', { gateway: first, reroute: () => 'second' }],
-    ['reroute: must be a function', { gateways: { first, second }, route, reroute: 'second' as never }],
     ['route: must be a function', { gateways: { first, second }, route: 'first' as never }],
     ['are for different environments', { gateways: { a: gateway('testnet'), b: gateway('mainnet') }, route }],
   ])('are refused: %s', (message, options) => {

@@ -2,33 +2,17 @@ import { OutlayError } from '../error.ts'
 import { defaultGateway } from '../gateway-account.ts'
 import type { Gateway } from '../ports/gateway.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
-import type { TransferRequest } from '../transfer-request.ts'
 import type { Environment } from '../transfer-type.ts'
 import type { EnqueueRequest } from './engine.ts'
 
 /** Names the gateway of a new transfer. Pure: it is called with every enqueue, before any SQL. */
 export type Route = (request: EnqueueRequest, accountId: string) => string
 
-/** A refusal of a gateway that proves that nothing moved. */
-export interface FinalRefusal {
-  /** The gateway that refused. */
-  readonly gateway: string
-  readonly code: string
-  readonly detail: string
-}
-
-/**
- * Names the gateway that takes a refused transfer over; `undefined` for none, and the refusal stands. Pure: it is called by workers, outside of
- * any transaction.
- */
-export type Reroute = (request: TransferRequest, accountId: string, refusal: FinalRefusal) => string | undefined
-
 /** The options of an engine that concern its gateways. */
 export interface GatewayOptions {
   readonly gateway?: Gateway | undefined
   readonly gateways?: Readonly<Record<string, Gateway>> | undefined
   readonly route?: Route | undefined
-  readonly reroute?: Reroute | undefined
   readonly webhooks?: WebhookVerifier | Readonly<Record<string, WebhookVerifier>> | undefined
 }
 
@@ -52,16 +36,15 @@ const namePattern = /^[a-z0-9][a-z0-9_.-]{0,62}$/
  * @throws OutlayError `invalid_request` with the field; `environment_mismatch` for gateways of different environments
  */
 export function readGateways(options: GatewayOptions): Gateways {
-  const { gateway, gateways, route, reroute } = options
+  const { gateway, gateways, route } = options
   if ((gateway === undefined) === (gateways === undefined)) {
     throw refuse('gateway', 'give createEngine() a gateway, or several as gateways: { name: gateway }')
   }
   const byName = new Map(gateways === undefined ? [[defaultGateway, gateway as Gateway]] : readNamed(gateways))
   const names = [...byName.keys()]
-  for (const [field, given] of Object.entries({ route, reroute })) {
-    if (given === undefined) continue
-    if (typeof given !== 'function') throw refuse(field, 'must be a function that returns the name of a gateway')
-    if (gateways === undefined) throw refuse(field, 'is for an engine with several gateways; give them as gateways')
+  if (route !== undefined) {
+    if (typeof route !== 'function') throw refuse('route', 'must be a function that returns the name of a gateway')
+    if (gateways === undefined) throw refuse('route', 'is for an engine with several gateways; give them as gateways')
   }
   if (names.length > 1 && route === undefined) {
     throw refuse('route', `must be a function that names the gateway of a transfer; there are ${names.join(', ')}`)
@@ -130,8 +113,7 @@ export function routeTransfer(
   throw refuse(field, `route returned ${describeAnswer(answer)}; it names one of ${gateways.names.join(', ')}`)
 }
 
-/** What a function of the host answered instead of a name, in words. */
-export function describeAnswer(answer: unknown): string {
+function describeAnswer(answer: unknown): string {
   if (answer instanceof Error) return `an error (${answer.name})`
   if (typeof (answer as PromiseLike<unknown> | null | undefined)?.then === 'function') {
     // Nobody waits for it.

@@ -44,14 +44,6 @@ export const instruments = {
       boundaries: requestBoundaries,
     },
   },
-  /** Refusals after which another gateway was named, by `outlay.rail`. */
-  reroutes: {
-    name: 'outlay.submit.reroutes',
-    kind: 'counter',
-    attributes: ['outlay.rail'],
-    unit: '{refusal}',
-    description: 'Refusals after which another gateway was named to take the transfer over.',
-  },
   /** Time from the enqueue to the final status, by `outlay.rail` and `outlay.status`. */
   settleDuration: {
     name: 'outlay.settle.duration',

@@ -1,4 +1,3 @@
-import { readGatewayAccount } from '../gateway-account.ts'
 import type { AccountReconciliation } from '../ports/operations.ts'
 import type { Difference } from './reconciliation.ts'
 import {
@@ -88,31 +87,6 @@ export function describeDifferences(
   ]
 }
 
-/** The same changes, with a block of each row of another gateway that this account may have paid. */
-export const blockRerouted = <C extends Pick<AccountReconciliation, 'transfers'>>(
-  changes: C,
-  rerouted: readonly Likeness[],
-  account: string,
-): C => ({
-  ...changes,
-  transfers: [
-    ...changes.transfers,
-    ...rerouted
-      .filter(({ row }) => row.stage !== 'blocked')
-      .map((one) => ({
-        ...{ id: one.row.id, attempt: one.row.attempt, remoteId: null },
-        evidence: reroutedEvidence(one, account),
-      })),
-  ],
-})
-
-/** What is reported of rows of other gateways that this account may have paid. */
-export const describeRerouted = (rerouted: readonly Likeness[], account: string): readonly Found[] =>
-  rerouted.map((one) => ({
-    ...{ kind: 'blocked', accountId: account, transferId: one.row.id, remoteId: null, open: true },
-    evidence: reroutedEvidence(one, account),
-  }))
-
 /** A list or a transfer that could not be read. */
 export const unreadable = (accountId: string, remoteId: string | null, evidence: string): Found => ({
   ...{ kind: 'unreadable', accountId, transferId: null, remoteId, open: true },
@@ -140,9 +114,6 @@ const endedEvidence = ({ remotes, said }: Likeness) =>
 
 const wrongEvidence = (said: string) =>
   `A person said that it is ${said}, which is no transfer of this amount and these legs in the list, or another row's.`
-
-const reroutedEvidence = ({ row, remotes }: Likeness, account: string) =>
-  `It may be ${list(remotes)} at the gateway ${readGatewayAccount(account).gateway}, which may have taken it over from ${row.gateway} before the restore, so a person has to decide.`
 
 const blockedEvidence = ({ row, remotes, said }: Likeness) => {
   if (said !== undefined) return wrongEvidence(said)

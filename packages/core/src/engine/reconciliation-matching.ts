@@ -212,34 +212,9 @@ export const isSameMoney = (request: Shown, transfer: Transfer): boolean =>
 const noteOf = ({ note }: { readonly note?: string | null | undefined }) => (note ?? '').trim().normalize()
 
 function isLike(row: StoredTransfer, { transfer }: UnmatchedTransfer, rules: MatchRules): boolean {
-  const { request } = row
-  return isSameMoney(request, transfer) && noteOf(request) === noteOf(transfer) && isInTime(row, transfer, rules)
-}
-
-/**
- * Rows of an account at other gateways that these transfers may be: another gateway had taken them over, and the restore has lost that. A
- * gateway knows addresses by its own ids, so they are not compared. Pure.
- */
-export function likeElsewhere(
-  rows: readonly UnconfirmedTransfer[],
-  remotes: readonly UnmatchedTransfer[],
-  rules: MatchRules,
-): readonly Likeness[] {
-  const byShape = Map.groupBy(
-    remotes.filter(({ transfer }) => transfer.automationId === undefined),
-    ({ transfer }) => `${shapeOf(transfer)}\n${noteOf(transfer)}`,
-  )
-  return rows
-    .filter(({ isEnded }) => !isEnded)
-    .map((row) => {
-      const alike = byShape.get(`${shapeOf(row.request)}\n${noteOf(row.request)}`) ?? []
-      return { row, remotes: alike.filter(({ transfer }) => isInTime(row, transfer, rules)) }
-    })
-    .filter(({ remotes }) => remotes.length > 0)
-}
-
-function isInTime(row: StoredTransfer, transfer: Transfer, rules: MatchRules): boolean {
-  const { createdAt, notBefore } = row
+  const { request, createdAt, notBefore } = row
+  if (!isSameMoney(request, transfer)) return false
+  if (noteOf(request) !== noteOf(transfer)) return false
   if (isAnew(row, rules)) return true
   const earliest = Math.max(Date.parse(createdAt), notBefore === null ? 0 : Date.parse(notBefore)) - clockMarginMs
   return Date.parse(transfer.createdAt) >= earliest

@@ -6,19 +6,10 @@ import type { AccountReconciliation, Operations } from '../ports/operations.ts'
 import type { Fence } from '../ports/safety.ts'
 import type { Gateways } from './gateways.ts'
 import type { Difference, ReconcileOptions, Reconciliation } from './reconciliation.ts'
-import {
-  blockRerouted,
-  describeChanges,
-  describeDifferences,
-  describeRerouted,
-  type Found,
-  unreadable,
-} from './reconciliation-evidence.ts'
+import { describeChanges, describeDifferences, type Found, unreadable } from './reconciliation-evidence.ts'
 import { readReconcileOptions } from './reconciliation-input.ts'
 import {
   clockMarginMs,
-  type Likeness,
-  likeElsewhere,
   type MatchRules,
   matchTransfers,
   type UnmatchedTransfer,
@@ -34,8 +25,6 @@ interface Context {
   readonly matching: Omit<MatchRules, 'keyLifetimeMs'>
   /** Accounts at their gateways that have transfers; the others need not exist. */
   readonly certain: ReadonlySet<string>
-  /** The gateways that may have taken over what another one refused; none where the engine reroutes nothing. */
-  readonly reroutes: readonly string[]
   /** Null for a plan without a fence, which writes nothing. */
   readonly fenceId: string | null
 }
@@ -51,7 +40,6 @@ export async function reconcile(
   rules: ObserveRules,
   now: Date,
   options: ReconcileOptions,
-  canReroute = false,
 ): Promise<Reconciliation> {
   const { since: asked, given, dryRun, acknowledge, uniqueNotes, ...input } = readReconcileOptions(options, now)
   const { actor } = options
@@ -70,9 +58,7 @@ export async function reconcile(
     ...[...certain].flatMap((one) => atEach(readGatewayAccount(one).accountId)),
     ...input.accounts.flatMap(atEach),
   ])
-  const reroutes = canReroute ? [...names] : []
-  const parts = { operations, gateways, rules, since, options, matching, certain }
-  const context = { ...parts, reroutes, fenceId: fence?.id ?? null }
+  const context = { operations, gateways, rules, since, options, matching, certain, fenceId: fence?.id ?? null }
   const differences: Difference[] = []
   let read = 0
   const nobody = new Set<string>()
@@ -172,7 +158,6 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
   })
   const rows = await operations.unconfirmed(accountId)
   const matching = matchTransfers(rows, remotes, matchRules)
-  const rerouted = await findRerouted(context, accountId, [...matching.lost, ...matching.undecided], matchRules)
   const watched = await operations.isWatched(accountId)
   const isWanted = ({ transfer }: UnmatchedTransfer) => watched || transfer.automationId === undefined
   const byId = new Map(observations.map((seen) => [seen.remoteId, seen]))
@@ -183,7 +168,7 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     })
   const change: AccountReconciliation = {
     accountId,
-    ...blockRerouted(describeChanges(matching, matchRules), rerouted, accountId),
+    ...describeChanges(matching, matchRules),
     lost: describe(matching.lost),
     undecided: describe(matching.undecided),
     observations: observations.filter(({ remoteId }) => known.has(remoteId) && known.get(remoteId) !== 'logged'),
@@ -197,7 +182,6 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     read: observations.length,
     differences: [
       ...describeDifferences(accountId, withEnded(matching, new Set(ended)), isWanted),
-      ...describeRerouted(rerouted, accountId),
       ...(unread === 0
         ? []
         : [
@@ -211,23 +195,6 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
       ...(await findUnknown(context, gateway, accountId, new Set(byId.keys()))),
     ],
   }
-}
-
-/** Rows of the account at other gateways that these transfers of this one may be. */
-async function findRerouted(
-  { operations, reroutes }: Context,
-  account: string,
-  remotes: readonly UnmatchedTransfer[],
-  rules: MatchRules,
-): Promise<readonly Likeness[]> {
-  if (remotes.length === 0) return []
-  const found: Likeness[] = []
-  const { gateway: here, accountId } = readGatewayAccount(account)
-  for (const gateway of reroutes) {
-    if (gateway === here) continue
-    found.push(...likeElsewhere(await operations.unconfirmed(atGateway({ gateway, accountId })), remotes, rules))
-  }
-  return found
 }
 
 const locked =

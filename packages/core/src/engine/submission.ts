@@ -252,7 +252,6 @@ export function waiting(
     attempt: claim.attempt,
     claimedBy: claim.claimedBy,
     claimedAt: claim.claimedAt,
-    gateway: claim.gateway,
     stage: 'queued',
     status: 'pending',
     failure: null,

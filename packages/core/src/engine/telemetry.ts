@@ -70,8 +70,6 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
       const settlement = await traceAttempt(telemetry, claim, () =>
         handlers.submit(claim, signal, mayBegin, recordLate),
       )
-      // Another gateway may take it over; the backend decides.
-      if (settlement.rerouteTo !== undefined) return settlement
       if (settlement.stage === 'settled' && claim.createdAt !== undefined) {
         const { transferType } = claim.request.destination
         recordSettled(telemetry, clock, { createdAt: claim.createdAt, transferType }, settlement.status)
@@ -142,10 +140,6 @@ function traceAttempt(telemetry: Telemetry, claim: Claim, attempt: () => Promise
     const settlement = await attempt()
     const { outcome } = settlement.answer
     span.set({ 'outlay.outcome': outcome, 'outlay.stage': settlement.stage })
-    if (settlement.rerouteTo !== undefined) {
-      span.set({ 'outlay.reroute.gateway': settlement.rerouteTo })
-      telemetry.count(instruments.reroutes, 1, { 'outlay.rail': rail })
-    }
     if (failures.has(outcome)) span.fail(outcome)
     const measured = { 'outlay.rail': rail, 'outlay.outcome': outcome }
     telemetry.count(outcomes, 1, measured)

@@ -78,13 +78,6 @@ export interface Settlement {
   readonly claimedBy: string
   /** When it was claimed, by the database's clock, ISO 8601: an unknown outcome is written with it where its claim is lost. */
   readonly claimedAt: string
-  /** The gateway that the attempt was for: an id that it gives means nothing at another one. */
-  readonly gateway: string
-  /**
-   * The gateway that is to take the transfer over. The backend checks the log: it reroutes the transfer where that proves that nothing
-   * moved, and otherwise writes the settlement as it is. Absent in nearly all settlements.
-   */
-  readonly rerouteTo?: string | undefined
   readonly stage: Stage
   readonly status: TransferStatus
   readonly failure: TransferFailure | null

@@ -79,16 +79,7 @@ export type SubmitResult = AnswerMarks &
     | { readonly outcome: 'accepted'; readonly remoteId: string; readonly observation?: Observation | undefined }
     | { readonly outcome: 'insufficient_balance'; readonly detail: string }
     | { readonly outcome: 'key_mismatch'; readonly detail: string }
-    | {
-        readonly outcome: 'rejected'
-        readonly code: string
-        readonly detail: string
-        /**
-         * True when the other side accepted nothing and has closed the key: it refuses whatever else arrives with this key for as long as the
-         * key lives. Only then may another gateway take the transfer over. Default false.
-         */
-        readonly nothingMoved?: boolean | undefined
-      }
+    | { readonly outcome: 'rejected'; readonly code: string; readonly detail: string }
     | { readonly outcome: 'unauthorized'; readonly detail: string }
     | { readonly outcome: 'throttled'; readonly retryAfterMs?: number | undefined; readonly detail: string }
     | { readonly outcome: 'unknown'; readonly retryAfterMs?: number | undefined; readonly detail: string }

@@ -79,7 +79,7 @@ export function writeHeaderComponents(): JsonObject {
     },
     KeyEvaluated: {
       description:
-        '`true` when the service checked the idempotency key before it decided. A refusal without it says nothing about an earlier request with the key. A refusal with it, other than `insufficient_balance`, is stored: every request with the key gets it for as long as the key lives.',
+        '`true` when the service checked the idempotency key before it decided. A refusal without it says nothing about an earlier request with the key.',
       schema: { type: 'string', enum: ['true'] },
     },
     RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
