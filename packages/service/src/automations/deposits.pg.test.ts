@@ -221,8 +221,10 @@ describe('the destination', () => {
 describe('a deposit that is reported again', () => {
   it('with the same reference of its sender changes nothing', async () => {
     const first = await automations.wire(automation, { amount: '11', reference: 'SAME' })
-    const second = await automations.wire(automation, { amount: '12', reference: 'SAME' })
+    const second = await automations.wire(automation, { amount: '11.00', reference: 'SAME' })
     expect(second.body).toEqual(first.body)
+    const other = await automations.wire(automation, { amount: '12', reference: 'SAME' })
+    expect(other.body).toMatchObject({ code: 'conflict', errors: [{ source: { pointer: '/reference' } }] })
     expect(await countTransfers(first.body.bank_reference)).toBe(1)
     const byAch = await automations.ach(automation, { amount: '11', reference: 'SAME' })
     expect(byAch.body.transfer_id).not.toBe(first.body.transfer_id)
