@@ -68,7 +68,7 @@ describe('with a file of shards', async () => {
     expect([code, missing]).toEqual([0, []])
     expect(nodes).toMatchObject({ east: [{ id: inEast.id }], west: [{ id: inWest.id }] })
     const { stdout } = await run(both, 'status')
-    expect(stdout).toMatch(/── east ──\nQUEUED.*── west ──\nQUEUED/s)
+    expect(stdout).toMatch(/── east ──\nHELD.*── west ──\nHELD/s)
   })
 
   it('does what is about a thing on the node that has it', async () => {
