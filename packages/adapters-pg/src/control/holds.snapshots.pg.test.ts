@@ -7,7 +7,7 @@ const note = { actor: 'olga', reason: 'it is odd' }
 const snapshots = ['repeatable read', 'serializable']
 
 describe('a held transfer in a transaction with a snapshot', async () => {
-  const { pool, open, commit, enqueue } = await testHost()
+  const { pool, open, commit, rows, enqueue } = await testHost()
   const begun: PoolClient[] = []
   afterEach(async () => {
     for (const tx of begun.splice(0)) {
@@ -26,6 +26,8 @@ describe('a held transfer in a transaction with a snapshot', async () => {
     await commit((tx) => engine.policies.set(tx, [{ name: 'odd', ...policy }], note))
     return (await enqueue(engine, { createdBy: 'carl' })).id
   }
+  const approve = (engine: HostEngine, id: string, actor: string) =>
+    commit((tx) => engine.transfers.approve(tx, id, { actor }))
   const code = (work: Promise<unknown>) =>
     work.then(
       () => 'done',
@@ -46,5 +48,32 @@ describe('a held transfer in a transaction with a snapshot', async () => {
       expect(await code(work)).toBe('40001')
       expect(await engine.transfers.get(id)).toMatchObject({ stage: 'held' })
     }
+  })
+
+  it.each(snapshots)('does not count one person twice, nor wait for ever, in %s', async (isolation) => {
+    const engine = open()
+    const id = await enqueueHeld(engine, { approvals: [{ count: 2 }] })
+    const host = await begin(isolation)
+    await approve(engine, id, 'anna')
+    expect(await code(engine.transfers.approve(host, id, { actor: 'ANNA' }))).toBe('40001')
+    expect(await rows('select actor from outlay.approval')).toEqual([{ actor: 'anna' }])
+    expect(await approve(engine, id, 'bert')).toMatchObject({ released: true })
+  })
+
+  it('is released by the next approval where nothing is missing any more', async () => {
+    const engine = open()
+    const id = await enqueueHeld(engine, { approvals: [{ count: 2 }] })
+    await pool.query(
+      `insert into outlay.approval (transfer_id, actor, roles) values ($1, 'anna', '{}'), ($1, 'bert', '{}')`,
+      [id],
+    )
+    expect(await engine.transfers.holds(id)).toMatchObject({ missing: [] })
+    expect(await code(approve(engine, id, 'Carl'))).toBe('approval_refused')
+    expect(await approve(engine, id, 'ANNA')).toEqual({ released: true, holds: [], missing: [] })
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued' })
+    expect(await rows('select actor from outlay.approval order by actor')).toEqual([
+      { actor: 'anna' },
+      { actor: 'bert' },
+    ])
   })
 })
