@@ -54,13 +54,15 @@ export function createHoldStore<Tx>(
       return readFirst(readReleased, await driver.execute(tx, sql.release_holds, values))?.released === true
     },
     async rejectHeld(tx, transferId) {
-      await driver.execute(tx, sql.reject_held, [transferId, Id.toUuid(transferId)])
+      const rows = await driver.execute(tx, sql.reject_held, [transferId, Id.toUuid(transferId)])
+      return readFirst(readRejected, rows)?.rejected === true
     },
   }
 }
 
 const readHeld = rowDecoder('hold', { held: Column.word<'held' | 'before' | 'claimed'>() })
 const readReleased = rowDecoder('release', { released: Column.boolean })
+const readRejected = rowDecoder('reject', { rejected: Column.boolean })
 const readState = rowDecoder('held transfer', {
   createdBy: Column.nullable(Column.text),
   holds: Column.nullable(Column.json<readonly StoredHold[]>()),

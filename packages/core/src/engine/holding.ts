@@ -5,7 +5,7 @@ import type { Backend } from '../ports/backend.ts'
 import type { HeldState, Hold } from '../ports/holds.ts'
 import { checkActor, checkControlNote, readGivenNote } from './actors.ts'
 import { checkText } from './checked-text.ts'
-import { findTransfer, isKnowable } from './commands.ts'
+import { findTransfer, isKnowable, notCancelable } from './commands.ts'
 import type { ApprovalResult, ApproveOptions, HeldTransfers } from './control-commands.ts'
 
 /** What commands of held transfers need of the backend. */
@@ -46,7 +46,9 @@ export function createHolding<Tx>(backend: HoldingBackend<Tx>): HeldTransfers<Tx
     async reject(tx, transferId, note) {
       checkControlNote(note)
       const { holds, ...state } = await lockHeld(backend, tx, transferId, 'rejected')
-      await backend.rejectHeld(tx, transferId)
+      if (!(await backend.rejectHeld(tx, transferId))) {
+        throw notCancelable(await findTransfer(backend, tx, transferId))
+      }
       const before = { stage: 'held', holds, approvals: state.approvals }
       const after = { stage: 'settled', status: 'canceled', reason: 'rejected' }
       await backend.recordAudit(tx, { command: 'transfers.reject', ...note, transferId, before, after })
