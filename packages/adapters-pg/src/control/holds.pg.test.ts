@@ -178,6 +178,15 @@ describe('a transfer that an operator holds', async () => {
     expect((await engine.audit.list()).map(({ command }) => command)).toEqual(['transfers.hold'])
   })
 
+  it('is held by nothing any more once it was accepted', async () => {
+    const engine = open()
+    const { id } = await enqueue(engine)
+    await commit((tx) => engine.transfers.hold(tx, id, note))
+    expect(await slow.settle(id, 1, slow.accepted('remote-1'))).toBe('settled')
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'remote-1' })
+    expect(await rows('select from outlay.hold')).toEqual([])
+  })
+
   it('needs a name and a reason, before any SQL', async () => {
     const engine = open()
     const { id } = await enqueue(engine)
