@@ -18,6 +18,7 @@ declare
     select case when v_is_judged or v_tag is null then coalesce((nullif(n.beside, '')::jsonb -> 'holds')::text, '')
       else {{schema}}.unjudged_holds()::text end
     from unnest(p_beside) with ordinality as n (beside, position) order by n.position);
+  v_is_stale boolean;
   v_written boolean := false;
   v_stored integer[] := '{}';
 begin
@@ -28,18 +29,22 @@ begin
   if '' <> any (v_batches) and exists (select from {{schema}}.refused_batches(p_account_ids, p_keys, v_batches)) then
     return;
   end if;
-  for v_row in
-    select * from {{schema}}.enqueue_many_judged(p_ids, p_jobs, p_account_ids, p_keys, p_fingerprints, p_requests, p_notify, p_not_before,
-      p_expires_at, p_environments, p_gateways, v_batches, v_holds, v_tag)
   loop
-    -- A change of the policies since.
-    if v_row.at = 'stale' then
-      return query select null::boolean, 'stale'::text, null::integer;
-      return;
-    end if;
-    v_written := v_written or v_row.at is not null;
-    v_stored := v_stored || v_row.stored_position;
-    return query select v_row.written, v_row.at, v_row.stored_position;
+    v_is_stale := false;
+    for v_row in
+      select * from {{schema}}.enqueue_many_judged(p_ids, p_jobs, p_account_ids, p_keys, p_fingerprints, p_requests, p_notify, p_not_before,
+        p_expires_at, p_environments, p_gateways, v_batches, v_holds, v_tag)
+    loop
+      v_is_stale := v_row.at is not distinct from 'stale';
+      exit when v_is_stale and not v_is_judged;
+      v_written := v_written or v_row.at is not null and not v_is_stale;
+      v_stored := v_stored || v_row.stored_position;
+      return query select v_row.written, v_row.at, v_row.stored_position;
+    end loop;
+    exit when v_is_judged or not v_is_stale;
+    -- A change of the policies since. Earlier code would take `stale` for written.
+    v_tag := (select p.tag from {{schema}}.policy_state p);
+    v_holds := array_fill({{schema}}.unjudged_holds()::text, array[cardinality(p_ids)]);
   end loop;
   if not v_written then
     return;

@@ -8,7 +8,12 @@ begin
   select t.stage into v_stage from {{schema}}.transfer t where t.id = p_id for no key update;
   if v_stage = 'held' then
     insert into {{schema}}.hold (transfer_id, name, actor, why) values (p_id, 'operator', p_actor, p_why) on conflict do nothing;
-    return case when found then 'held' else 'before' end;
+    if not found then
+      return 'before';
+    end if;
+    -- A transaction whose snapshot does not have this hold fails at the lock of the transfer, instead of releasing it.
+    update {{schema}}.transfer t set updated_at = clock_timestamp() where t.id = p_id;
+    return 'held';
   end if;
   update {{schema}}.transfer t
   set stage = 'held', reason = 'operator', event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()

@@ -58,6 +58,8 @@ begin
     array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
   into v_ids, v_done, v_again, v_due_at, v_event_ids, v_sequences, v_types
   from subscribed t;
+  -- One that is blocked is held again when a person releases it.
+  delete from {{schema}}.hold h using {{schema}}.transfer t where h.transfer_id = any (v_ids) and t.id = h.transfer_id and t.stage <> 'blocked';
   perform {{schema}}.queue_remove(v_done);
   perform {{schema}}.queue_defer(v_again, v_due_at);
 

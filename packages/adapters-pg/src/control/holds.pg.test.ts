@@ -3,9 +3,11 @@ import type { PoolClient } from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { countJobs } from '../../test/queue.ts'
+import { slowWorker } from '../../test/slow-worker.ts'
 
 describe('a transfer that an operator holds', async () => {
   const { pool, open, commit, rows, enqueue } = await testHost()
+  const slow = slowWorker(() => pool)
   const begun: PoolClient[] = []
   afterEach(async () => {
     for (const tx of begun.splice(0)) {
@@ -156,6 +158,33 @@ describe('a transfer that an operator holds', async () => {
       await engine.transfers.release(tx, id, note)
     })
     expect(await claim()).toEqual([id])
+  })
+
+  it('is not rejected when its money may have moved, as an answer after a restore says', async () => {
+    const engine = open()
+    const { id } = await enqueue(engine)
+    await commit((tx) => engine.transfers.hold(tx, id, note))
+    const at = new Date().toISOString()
+    const unknown = { outcome: 'unknown', stage: 'queued', reason: 'outcome_unknown', retry_ms: 1000, detail: 'reset' }
+    await slow.settle(id, 1, { ...unknown, unknown_since: at, claimed_at: at })
+    expect(await rows('select stage, outlay.effect_of(t) as effect from outlay.transfer t')).toEqual([
+      { stage: 'held', effect: 'unknown' },
+    ])
+    const refused = { code: 'transfer_not_cancelable', message: expect.stringContaining('its money may have moved') }
+    await commit(async (tx) => {
+      await expect(engine.transfers.reject(tx, id, note)).rejects.toMatchObject(refused)
+    })
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'held', status: 'pending' })
+    expect((await engine.audit.list()).map(({ command }) => command)).toEqual(['transfers.hold'])
+  })
+
+  it('is held by nothing any more once it was accepted', async () => {
+    const engine = open()
+    const { id } = await enqueue(engine)
+    await commit((tx) => engine.transfers.hold(tx, id, note))
+    expect(await slow.settle(id, 1, slow.accepted('remote-1'))).toBe('settled')
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'remote-1' })
+    expect(await rows('select from outlay.hold')).toEqual([])
   })
 
   it('needs a name and a reason, before any SQL', async () => {

@@ -17,7 +17,9 @@ const texts = {
         from {{schema}}.approval a where a.transfer_id = t.id) as approvals
     from {{schema}}.transfer t where t.id = $1`,
   hold_transfer: 'select {{schema}}.hold_transfer($1, $2::uuid, $3, $4) as held',
-  add_approval: 'insert into {{schema}}.approval (transfer_id, actor, roles, note) values ($1, $2, $3::text[], $4)',
+  // A transaction whose snapshot does not have this approval fails at the lock of the transfer, instead of counting without it.
+  add_approval: `with touched as (update {{schema}}.transfer t set updated_at = clock_timestamp() where t.id = $1)
+    insert into {{schema}}.approval (transfer_id, actor, roles, note) values ($1, $2, $3::text[], $4)`,
   release_holds: 'select {{schema}}.release_holds($1, $2::uuid, $3::jsonb, $4) as released',
   reject_held: 'select {{schema}}.reject_held($1, $2::uuid) as rejected',
 } as const
@@ -52,13 +54,15 @@ export function createHoldStore<Tx>(
       return readFirst(readReleased, await driver.execute(tx, sql.release_holds, values))?.released === true
     },
     async rejectHeld(tx, transferId) {
-      await driver.execute(tx, sql.reject_held, [transferId, Id.toUuid(transferId)])
+      const rows = await driver.execute(tx, sql.reject_held, [transferId, Id.toUuid(transferId)])
+      return readFirst(readRejected, rows)?.rejected === true
     },
   }
 }
 
 const readHeld = rowDecoder('hold', { held: Column.word<'held' | 'before' | 'claimed'>() })
 const readReleased = rowDecoder('release', { released: Column.boolean })
+const readRejected = rowDecoder('reject', { rejected: Column.boolean })
 const readState = rowDecoder('held transfer', {
   createdBy: Column.nullable(Column.text),
   holds: Column.nullable(Column.json<readonly StoredHold[]>()),

@@ -34,12 +34,16 @@ export async function cancelTransfer<Tx>(
     await backend.recordAudit(tx, { command: 'transfers.cancel', actor, reason: said, transferId, before, after })
     return
   }
-  const { stage, status, reason } = await findTransfer(backend, tx, transferId)
+  throw notCancelable(await findTransfer(backend, tx, transferId))
+}
+
+/** Why a transfer cannot be canceled. */
+export function notCancelable({ id, stage, status, reason }: StoredTransfer): OutlayError {
   const why =
     stage === 'settled'
       ? `it is ${status}`
       : `its money may have moved (it is ${stage}${reason === null ? '' : `, ${reason}`}); wait until it is final`
-  throw new OutlayError('transfer_not_cancelable', `The transfer ${transferId} cannot be canceled: ${why}.`)
+  return new OutlayError('transfer_not_cancelable', `The transfer ${id} cannot be canceled: ${why}.`)
 }
 
 /** Finds a failed or canceled transfer: only the request of such a transfer may be enqueued again. */

@@ -25,14 +25,16 @@ export interface ApprovalResult {
 /** Commands and reads of transfers that are held. */
 export interface HeldTransfers<Tx> {
   /**
-   * Approves a held transfer. With the last approval that its policies ask for, and when nothing else holds it, it is sent.
+   * Approves a held transfer. With the last approval that its policies ask for, and when nothing else holds it, it is sent. Where none is missing any more, it
+   * is released, and no approval is written.
    * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; `conflict` when no approval of it is
    *   asked for; `approval_refused` when the actor created it, has approved it before, or has no role that is missing or due
    */
   approve(tx: Tx, transferId: string, approval: ApproveOptions): Promise<ApprovalResult>
   /**
    * Ends a held transfer: it is `canceled` with the reason `rejected`. Its key stays its own.
-   * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; `conflict` when it is not held
+   * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; `conflict` when it is not held;
+   *   `transfer_not_cancelable` when its money may have moved
    */
   reject(tx: Tx, transferId: string, note: ControlNote): Promise<void>
   /**

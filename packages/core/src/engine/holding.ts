@@ -5,7 +5,7 @@ import type { Backend } from '../ports/backend.ts'
 import type { HeldState, Hold } from '../ports/holds.ts'
 import { checkActor, checkControlNote, readGivenNote } from './actors.ts'
 import { checkText } from './checked-text.ts'
-import { findTransfer, isKnowable } from './commands.ts'
+import { findTransfer, isKnowable, notCancelable } from './commands.ts'
 import type { ApprovalResult, ApproveOptions, HeldTransfers } from './control-commands.ts'
 
 /** What commands of held transfers need of the backend. */
@@ -46,7 +46,9 @@ export function createHolding<Tx>(backend: HoldingBackend<Tx>): HeldTransfers<Tx
     async reject(tx, transferId, note) {
       checkControlNote(note)
       const { holds, ...state } = await lockHeld(backend, tx, transferId, 'rejected')
-      await backend.rejectHeld(tx, transferId)
+      if (!(await backend.rejectHeld(tx, transferId))) {
+        throw notCancelable(await findTransfer(backend, tx, transferId))
+      }
       const before = { stage: 'held', holds, approvals: state.approvals }
       const after = { stage: 'settled', status: 'canceled', reason: 'rejected' }
       await backend.recordAudit(tx, { command: 'transfers.reject', ...note, transferId, before, after })
@@ -93,12 +95,13 @@ async function approve<Tx>(
 ): Promise<ApprovalResult> {
   const before = await lockHeld(backend, tx, transferId, 'approved')
   refuseApprover(transferId, before, { actor, roles })
-  const approvals = [...before.approvals, { actor, roles }]
+  const isComplete = findMissing(before).length === 0
+  const approvals = isComplete ? before.approvals : [...before.approvals, { actor, roles }]
   const isDone = ({ requirement }: Hold) =>
     requirement !== undefined && Approval.missing(requirement, approvals).length === 0
   const done = before.holds.filter(isDone)
   const holds = before.holds.filter((hold) => !isDone(hold))
-  await backend.addApproval(tx, transferId, { actor, roles, note })
+  if (!isComplete) await backend.addApproval(tx, transferId, { actor, roles, note })
   const released = done.length > 0 && (await backend.releaseHolds(tx, transferId, done))
   await backend.recordAudit(tx, {
     ...{ command: 'transfers.approve', actor, reason: note ?? null, transferId },
@@ -146,14 +149,16 @@ function refuseApprover(
   const refuse = (message: string) => new OutlayError('approval_refused', message, { field: 'actor' })
   if (createdBy !== null && Approval.sameActor(createdBy, approver.actor))
     throw refuse(`${approver.actor} created the transfer ${transferId}; somebody else has to approve it.`)
+  const missing = findMissing({ holds, approvals })
+  // Nobody else is asked for: it only has to be released.
+  if (missing.length === 0) return
   if (approvals.some(({ actor }) => Approval.sameActor(actor, approver.actor)))
     throw refuse(
       `${approver.actor} has approved the transfer ${transferId} already; somebody else has to approve it too.`,
     )
   if (asking.some((requirement) => Approval.counts(requirement, approvals, approver))) return
-  const missing = describeSteps(findMissing({ holds, approvals }))
   const has = approver.roles.length === 0 ? 'no role' : approver.roles.join(', ')
-  throw refuse(`The transfer ${transferId} needs ${missing} now; ${approver.actor} has ${has}.`)
+  throw refuse(`The transfer ${transferId} needs ${describeSteps(missing)} now; ${approver.actor} has ${has}.`)
 }
 
 const describeSteps = (steps: readonly ApprovalStep[]): string =>
