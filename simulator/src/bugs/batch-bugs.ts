@@ -44,7 +44,7 @@ export const batchBugs: readonly Bug[] = [
   {
     name: 'a_successor_is_counted_beside_what_it_replaces',
     breaks: ['batches_count'],
-    sql: { on: 'host', name: 'enqueue_one_in', from: 'if p_replaces is not null then', to: 'if false then' },
+    sql: { on: 'host', name: 'record_batched', from: 'if p_replaces is not null then', to: 'if false then' },
   },
   {
     name: 'what_is_in_the_batch_already_is_counted_again',
