@@ -74,6 +74,19 @@ describe('policies', async () => {
     expect(await refusal(approve(engine, id, 'dora'))).toMatchObject({ code: 'conflict' })
   })
 
+  it('that ask for different people let one who approved too early for a step approve again', async () => {
+    const engine = open()
+    const ordered = { approvals: [{ roles: ['finance'] }, { roles: ['cfo'] }], inOrder: true }
+    await set(engine, large, { name: 'very-large', ...ordered })
+    const { id } = await held(engine)
+    const cfo = { actor: 'cleo', roles: ['finance', 'cfo'] }
+    const approveAsCfo = () => commit((tx) => engine.transfers.approve(tx, id, cfo))
+    expect(await approveAsCfo()).toMatchObject({ released: false })
+    expect(await refusal(approveAsCfo())).toMatchObject({ message: expect.stringContaining('already') })
+    expect(await approve(engine, id, 'anna')).toMatchObject({ released: false, missing: [{ roles: ['cfo'] }] })
+    expect(await approveAsCfo()).toEqual({ released: true, holds: [], missing: [] })
+  })
+
   it('refuse before any SQL, with their name and why, and take a repeat of what was enqueued before', async () => {
     const engine = open()
     const first = await enqueue(engine, { idempotencyKey: 'k' })

@@ -120,14 +120,20 @@ export async function approveAll<Tx>(
     const state = await backend.getHolds(id, tx)
     const isAsked = state?.holds.some(({ requirement }) => requirement !== undefined) === true
     const isApproved = state?.approvals.some(({ actor }) => Approval.sameActor(actor, approval.actor)) === true
+    const approver = { actor: approval.actor, roles: approval.roles ?? [] }
+    if (!isAsked || (isApproved && !countsFor(state, approver))) continue
     // Refused before anything is written.
-    if (isAsked && !isApproved) refuseApprover(id, state, { actor: approval.actor, roles: approval.roles ?? [] })
-    if (isAsked && !isApproved) asking.push(id)
+    refuseApprover(id, state, approver)
+    asking.push(id)
   }
   let released = 0
   for (const id of asking) released += Number((await approve(backend, tx, id, approval)).released)
   return { approved: asking.length, released }
 }
+
+/** True when the approval brings the transfer nearer to what is asked for. */
+const countsFor = ({ holds, approvals }: Requirements, approver: Pick<Approval, 'actor' | 'roles'>): boolean =>
+  holds.some(({ requirement }) => requirement !== undefined && Approval.counts(requirement, approvals, approver))
 
 /** Throws for an approver that may not approve this transfer now. */
 function refuseApprover(
@@ -146,11 +152,11 @@ function refuseApprover(
   const refuse = (message: string) => new OutlayError('approval_refused', message, { field: 'actor' })
   if (createdBy !== null && Approval.sameActor(createdBy, approver.actor))
     throw refuse(`${approver.actor} created the transfer ${transferId}; somebody else has to approve it.`)
+  if (countsFor({ holds, approvals }, approver)) return
   if (approvals.some(({ actor }) => Approval.sameActor(actor, approver.actor)))
     throw refuse(
       `${approver.actor} has approved the transfer ${transferId} already; somebody else has to approve it too.`,
     )
-  if (asking.some((requirement) => Approval.counts(requirement, approvals, approver))) return
   const missing = describeSteps(findMissing({ holds, approvals }))
   const has = approver.roles.length === 0 ? 'no role' : approver.roles.join(', ')
   throw refuse(`The transfer ${transferId} needs ${missing} now; ${approver.actor} has ${has}.`)
