@@ -52,7 +52,7 @@ create table {{schema}}.policy_version (
 -- The version that holds. No row, where there are no policies: then an enqueue reads an empty table.
 create table {{schema}}.policy_state (
   only_row boolean primary key default true check (only_row),
-  version  integer not null,
+  version  integer not null references {{schema}}.policy_version,
   tag      text not null
 );
 

@@ -367,7 +367,11 @@ describe('policies', async () => {
       'update outlay.audit set actor = null',
       'delete from outlay.audit',
       'delete from outlay.policy_version',
+      'truncate outlay.audit',
+      'truncate outlay.policy_version cascade',
     ])
       await expect(pool.query(change)).rejects.toMatchObject({ code: '42501' })
+    const unknown = 'update outlay.policy_state set version = 99'
+    await expect(pool.query(unknown)).rejects.toMatchObject({ code: '23503' })
   })
 })
