@@ -106,7 +106,11 @@ describe('policies', async () => {
   it('refuse a transfer without a creator whose approvers could be anybody', async () => {
     const engine = open()
     await set(engine, large)
-    await expect(enqueue(engine, { amount })).rejects.toMatchObject({ code: 'missing_field', field: 'createdBy' })
+    const missing = { code: 'missing_field', field: 'createdBy' }
+    await expect(enqueue(engine, { amount })).rejects.toMatchObject(missing)
+    // Whoever created it could release it.
+    await set(engine, { name: 'odd', hold: 'check it' })
+    await expect(enqueue(engine)).rejects.toMatchObject(missing)
     expect(await rows('select from outlay.transfer')).toEqual([])
   })
 
