@@ -178,6 +178,19 @@ describe('policies', async () => {
     expect(await commit((tx) => two.transfers.resubmit(tx, again.id))).toMatchObject({ stage: 'queued' })
   })
 
+  it('ask who has corrected what is resubmitted, who then does not approve it', async () => {
+    const engine = open()
+    await set(engine, { ...large, approvals: [{}] })
+    const { id } = await held(engine)
+    await commit((tx) => engine.transfers.reject(tx, id, { actor: 'bert', reason: 'too little' }))
+    const corrected = { amount: { value: '9000.00', currency: 'USD' } }
+    const anonymous = commit((tx) => engine.transfers.resubmit(tx, id, corrected))
+    expect(await refusal(anonymous)).toMatchObject({ code: 'missing_field', field: 'createdBy' })
+    const again = await commit((tx) => engine.transfers.resubmit(tx, id, { ...corrected, createdBy: 'bert' }))
+    expect(again).toMatchObject({ stage: 'held', createdBy: 'bert' })
+    expect(await refusal(approve(engine, again.id, 'bert'))).toMatchObject({ code: 'approval_refused' })
+  })
+
   it('hold what an earlier release enqueues, which knows none', async () => {
     const engine = open()
     await set(engine, large)
