@@ -212,6 +212,9 @@ describe('policies', async () => {
     expect(await rows('select distinct name, why from outlay.hold')).toEqual([
       { name: 'operator', why: 'It was enqueued by a release that knows no policies.' },
     ])
+    const id = '01J0000000000000000000000X'
+    const release = commit((tx) => engine.transfers.release(tx, id, note))
+    expect(await refusal(release)).toMatchObject({ code: 'conflict', message: expect.stringContaining('reject it') })
     expect(await rows('select from outlay.outbox')).toEqual([])
   })
 

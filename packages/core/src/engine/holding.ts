@@ -198,6 +198,10 @@ async function releaseHeld<Tx>(
     const message = `The transfer ${transferId} is held for approval: approve it (${describeSteps(findMissing(before))} is missing), or reject it.`
     throw new OutlayError('conflict', message)
   }
+  if (released.some(({ name, policy }) => name === 'operator' && policy !== undefined)) {
+    const message = `No policy has judged the transfer ${transferId}, which an earlier release enqueued: reject it, and resubmit or enqueue it with this release.`
+    throw new OutlayError('conflict', message)
+  }
   const isOwn = createdBy !== null && Approval.sameActor(createdBy, note.actor)
   if (isOwn && released.some(({ policy }) => policy !== undefined)) {
     const message = `${note.actor} created the transfer ${transferId}, which a policy holds; somebody else has to release it.`
