@@ -44,4 +44,18 @@ describe('an approval', () => {
     expect(Approval.counts(finance, [], by('ada', 'finance'))).toBe(true)
     expect(Approval.counts(finance, [by('bob', 'finance')], by('ada', 'finance'))).toBe(false)
   })
+
+  it('counts again where it has no place yet, and never twice in one requirement', () => {
+    const ordered = asks(true, { roles: ['finance'] }, { roles: ['cfo'] })
+    const early = [by('ada', 'cfo'), by('bob', 'finance')]
+    expect(Approval.counts(ordered, early, by('Ada', 'cfo'))).toBe(true)
+    const both = by('ada', 'finance', 'cfo')
+    expect(Approval.counts(ordered, [both], both)).toBe(false)
+    expect(Approval.missing(ordered, [both, both])).toEqual([{ roles: ['cfo'] }])
+    // Bob takes the step that ada had, so that hers is the next one.
+    expect(Approval.missing(ordered, [both, by('bob', 'finance'), both])).toEqual([])
+    const two = asks(false, { count: 2 })
+    expect(Approval.counts(two, [both], by('ADA', 'finance'))).toBe(false)
+    expect(Approval.missing(two, [both, by('ada')])).toHaveLength(1)
+  })
 })

@@ -32,8 +32,26 @@ const fits = ({ roles }: ApprovalStep, approver: Approver): boolean =>
 const placesOf = ({ steps }: ApprovalRequirement): readonly ApprovalStep[] =>
   steps.flatMap((step) => Array<ApprovalStep>(step.count ?? 1).fill(step))
 
-/** The places that nobody has yet. Without an order, approvals are placed so that as few as possible stay open. */
+/**
+ * The places that nobody has yet. Nobody has two of them: somebody who approves again counts anew, where that leaves fewer open, as of
+ * who took the first step of an order before others could.
+ */
 function openPlaces(requirement: ApprovalRequirement, approvers: readonly Approver[]): readonly ApprovalStep[] {
+  let counted: readonly Approver[] = []
+  let open = placesOf(requirement)
+  for (const approver of approvers) {
+    const others = counted.filter(({ actor }) => !sameActor(actor, approver.actor))
+    const next = [...others, approver]
+    const left = leaveOpen(requirement, next)
+    if (others.length < counted.length && left.length >= open.length) continue
+    counted = next
+    open = left
+  }
+  return open
+}
+
+/** The places that different people leave. Without an order, they are placed so that as few as possible stay open. */
+function leaveOpen(requirement: ApprovalRequirement, approvers: readonly Approver[]): readonly ApprovalStep[] {
   const places = placesOf(requirement)
   if (requirement.inOrder) {
     let next = 0
@@ -69,10 +87,12 @@ function endOfStep(places: readonly ApprovalStep[], from: number): number {
 /** One spelling for each person, so that nobody approves twice as Ada and as ada. */
 const spelling = (actor: string): string => actor.normalize('NFKC').trim().toLowerCase()
 
+const sameActor = (one: string, other: string): boolean => spelling(one) === spelling(other)
+
 /** Rules of approvals. */
 export const Approval = {
   /** True when the names are those of one person: letter case, form and outer spaces make no difference. */
-  sameActor: (one: string, other: string): boolean => spelling(one) === spelling(other),
+  sameActor,
   /** The steps that have not got all of their approvals, once for each that is missing; none when it is approved. */
   missing: openPlaces,
   /** True when one more approver brings the requirement nearer to its end. */

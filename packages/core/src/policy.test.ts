@@ -22,6 +22,11 @@ const applies = (when: PolicyConditions, judged = transfer, now = facts.now): bo
 }
 
 describe('a policy', () => {
+  it('of a time in a zone that this process does not know, and another did, applies', () => {
+    const stored: Policy = { name: 'p', when: { time: { zone: 'Mars/Olympus_Mons' } }, hold: 'h' }
+    expect(evaluatePolicies([stored], transfer, facts)).toMatchObject({ holds: [{ policy: 'p' }] })
+  })
+
   it.each<[PolicyConditions, boolean]>([
     [{}, true],
     [{ amounts: { USD: { from: '10000' } } }, true],

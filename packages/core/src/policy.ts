@@ -119,18 +119,25 @@ const minutesOf = (time: string): number => {
 /** Making one takes longer than all else that is judged. */
 const clocks = new Map<string, Intl.DateTimeFormat>()
 
-function clockOf(zone: string): Intl.DateTimeFormat {
+/** Undefined for a zone that this process does not know: another one has checked it. */
+function clockOf(zone: string): Intl.DateTimeFormat | undefined {
   const known = clocks.get(zone)
   if (known !== undefined) return known
-  const clock = new Intl.DateTimeFormat('en-GB', {
-    ...{ timeZone: zone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
-  })
-  clocks.set(zone, clock)
-  return clock
+  try {
+    const clock = new Intl.DateTimeFormat('en-GB', {
+      ...{ timeZone: zone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+    })
+    clocks.set(zone, clock)
+    return clock
+  } catch {
+    return undefined
+  }
 }
 
 function isAtTime({ zone, from = '00:00', to = '24:00', days = policyDays }: PolicyTime, now: Date): boolean {
-  const parts = clockOf(zone).formatToParts(now)
+  const clock = clockOf(zone)
+  if (clock === undefined) return true
+  const parts = clock.formatToParts(now)
   const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
   const day = policyDays.indexOf(part('weekday').toLowerCase() as PolicyDay)
   const minute = minutesOf(`${part('hour')}:${part('minute')}`)

@@ -28,14 +28,14 @@ create table {{schema}}.transfer_creator (
   created_by  text not null
 );
 
--- Who approved a transfer. The rows stay.
+-- Who approved a transfer. The rows stay. Somebody has two where a step became due after the first.
 create table {{schema}}.approval (
   transfer_id text collate "C" not null,
   actor       text not null,
   roles       text[] not null,
   note        text,
   approved_at timestamptz not null default clock_timestamp(),
-  primary key (transfer_id, actor)
+  primary key (transfer_id, actor, approved_at)
 );
 
 -- Every version of the policies.
@@ -52,7 +52,7 @@ create table {{schema}}.policy_version (
 -- The version that holds. No row, where there are no policies: then an enqueue reads an empty table.
 create table {{schema}}.policy_state (
   only_row boolean primary key default true check (only_row),
-  version  integer not null,
+  version  integer not null references {{schema}}.policy_version,
   tag      text not null
 );
 

@@ -18,3 +18,5 @@ comment on table {{schema}}.audit is 'Who did what, and why. Rows are only added
 
 create trigger audit_only_added before update or delete on {{schema}}.audit for each row execute function {{schema}}.refuse_change();
 create trigger policy_version_only_added before update or delete on {{schema}}.policy_version for each row execute function {{schema}}.refuse_change();
+create trigger audit_not_emptied before truncate on {{schema}}.audit for each statement execute function {{schema}}.refuse_change();
+create trigger policy_version_not_emptied before truncate on {{schema}}.policy_version for each statement execute function {{schema}}.refuse_change();

@@ -74,6 +74,19 @@ describe('policies', async () => {
     expect(await refusal(approve(engine, id, 'dora'))).toMatchObject({ code: 'conflict' })
   })
 
+  it('that ask for different people let one who approved too early for a step approve again', async () => {
+    const engine = open()
+    const ordered = { approvals: [{ roles: ['finance'] }, { roles: ['cfo'] }], inOrder: true }
+    await set(engine, large, { name: 'very-large', ...ordered })
+    const { id } = await held(engine)
+    const cfo = { actor: 'cleo', roles: ['finance', 'cfo'] }
+    const approveAsCfo = () => commit((tx) => engine.transfers.approve(tx, id, cfo))
+    expect(await approveAsCfo()).toMatchObject({ released: false })
+    expect(await refusal(approveAsCfo())).toMatchObject({ message: expect.stringContaining('already') })
+    expect(await approve(engine, id, 'anna')).toMatchObject({ released: false, missing: [{ roles: ['cfo'] }] })
+    expect(await approveAsCfo()).toEqual({ released: true, holds: [], missing: [] })
+  })
+
   it('refuse before any SQL, with their name and why, and take a repeat of what was enqueued before', async () => {
     const engine = open()
     const first = await enqueue(engine, { idempotencyKey: 'k' })
@@ -93,7 +106,11 @@ describe('policies', async () => {
   it('refuse a transfer without a creator whose approvers could be anybody', async () => {
     const engine = open()
     await set(engine, large)
-    await expect(enqueue(engine, { amount })).rejects.toMatchObject({ code: 'missing_field', field: 'createdBy' })
+    const missing = { code: 'missing_field', field: 'createdBy' }
+    await expect(enqueue(engine, { amount })).rejects.toMatchObject(missing)
+    // Whoever created it could release it.
+    await set(engine, { name: 'odd', hold: 'check it' })
+    await expect(enqueue(engine)).rejects.toMatchObject(missing)
     expect(await rows('select from outlay.transfer')).toEqual([])
   })
 
@@ -161,6 +178,19 @@ describe('policies', async () => {
     expect(await commit((tx) => two.transfers.resubmit(tx, again.id))).toMatchObject({ stage: 'queued' })
   })
 
+  it('ask who has corrected what is resubmitted, who then does not approve it', async () => {
+    const engine = open()
+    await set(engine, { ...large, approvals: [{}] })
+    const { id } = await held(engine)
+    await commit((tx) => engine.transfers.reject(tx, id, { actor: 'bert', reason: 'too little' }))
+    const corrected = { amount: { value: '9000.00', currency: 'USD' } }
+    const anonymous = commit((tx) => engine.transfers.resubmit(tx, id, corrected))
+    expect(await refusal(anonymous)).toMatchObject({ code: 'missing_field', field: 'createdBy' })
+    const again = await commit((tx) => engine.transfers.resubmit(tx, id, { ...corrected, createdBy: 'bert' }))
+    expect(again).toMatchObject({ stage: 'held', createdBy: 'bert' })
+    expect(await refusal(approve(engine, again.id, 'bert'))).toMatchObject({ code: 'approval_refused' })
+  })
+
   it('hold what an earlier release enqueues, which knows none', async () => {
     const engine = open()
     await set(engine, large)
@@ -182,6 +212,9 @@ describe('policies', async () => {
     expect(await rows('select distinct name, why from outlay.hold')).toEqual([
       { name: 'operator', why: 'It was enqueued by a release that knows no policies.' },
     ])
+    const id = '01J0000000000000000000000X'
+    const release = commit((tx) => engine.transfers.release(tx, id, note))
+    expect(await refusal(release)).toMatchObject({ code: 'conflict', message: expect.stringContaining('reject it') })
     expect(await rows('select from outlay.outbox')).toEqual([])
   })
 
@@ -354,7 +387,11 @@ describe('policies', async () => {
       'update outlay.audit set actor = null',
       'delete from outlay.audit',
       'delete from outlay.policy_version',
+      'truncate outlay.audit',
+      'truncate outlay.policy_version cascade',
     ])
       await expect(pool.query(change)).rejects.toMatchObject({ code: '42501' })
+    const unknown = 'update outlay.policy_state set version = 99'
+    await expect(pool.query(unknown)).rejects.toMatchObject({ code: '23503' })
   })
 })

@@ -58,16 +58,23 @@ export function createEnqueueChunks<Tx>(
         const positions = order.slice(from, from + chunkSize)
         return { positions, send: prepare(positions) }
       }
+      const undo = async () => {
+        await driver.execute(tx, sql.undo, [])
+        await driver.execute(tx, sql.end, [])
+      }
       let next = chunkFrom(0)
       for (let from = 0; from < order.length; from += chunkSize) {
         const { positions, send } = next
         const sent = send()
         // Prepares the next chunk while Postgres writes this one.
         if (from + chunkSize < order.length) next = chunkFrom(from + chunkSize)
-        const chunk = await sent
+        const chunk = await sent.catch(async (error: unknown) => {
+          // The host may go on after a refusal, such as that of another node; a lost connection has nothing to undo.
+          await undo().catch(() => undefined)
+          throw error
+        })
         if (chunk === undefined || chunk === 'stale') {
-          await driver.execute(tx, sql.undo, [])
-          await driver.execute(tx, sql.end, [])
+          await undo()
           if (chunk === 'stale') return chunk
           throw await explain(tx, transfers)
         }

@@ -5,6 +5,7 @@ import { samplePayout } from '../../test/outbox.ts'
 import { enqueueAt, refusal, shardHost } from '../../test/shard-host.ts'
 import type { Driver } from '../database/driver.ts'
 import { pgDriver } from '../drivers/pg.ts'
+import { chunkSize } from '../enqueue/enqueue-chunks.ts'
 
 describe('shards on two servers', async () => {
   const host = await shardHost()
@@ -164,6 +165,17 @@ describe('shards on two servers', async () => {
       expect((await pool.query('select account_id from paid')).rows).toEqual([{ account_id: account }])
     }
     expect(shards.workers().phase).toBe('stopped')
+  })
+
+  it('write nothing of many whose last account has left the node, and leave the transaction usable', async () => {
+    const shards = await host.open()
+    await east.query(`insert into outlay.departed_account (account_id, to_node, version) values ('e-2', 'west', 2)`)
+    const many = [...Array.from({ length: chunkSize }, () => samplePayout('e-1')), samplePayout('e-2')]
+    await pgDriver(east).transaction(async (tx) => {
+      expect((await refusal(shards.transfers.enqueueMany(tx, many))).code).toBe('wrong_node')
+      await shards.transfers.enqueue(tx, samplePayout('e-3'))
+    })
+    expect(await accountsOf(east)).toEqual(['e-3'])
   })
 
   it('refuse to start where connection strings are exchanged, and start nothing', async () => {

@@ -28,7 +28,7 @@ export interface HeldTransfers<Tx> {
    * Approves a held transfer. With the last approval that its policies ask for, and when nothing else holds it, it is sent. Where none is missing any more, it
    * is released, and no approval is written.
    * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; `conflict` when no approval of it is
-   *   asked for; `approval_refused` when the actor created it, has approved it before, or has no role that is missing or due
+   *   asked for; `approval_refused` when the actor created it, has approved all that the roles may, or has no role that is missing or due
    */
   approve(tx: Tx, transferId: string, approval: ApproveOptions): Promise<ApprovalResult>
   /**

@@ -123,14 +123,20 @@ export async function approveAll<Tx>(
     const state = await backend.getHolds(id, tx)
     const isAsked = state?.holds.some(({ requirement }) => requirement !== undefined) === true
     const isApproved = state?.approvals.some(({ actor }) => Approval.sameActor(actor, approval.actor)) === true
+    const approver = { actor: approval.actor, roles: approval.roles ?? [] }
+    if (!isAsked || (isApproved && !countsFor(state, approver))) continue
     // Refused before anything is written.
-    if (isAsked && !isApproved) refuseApprover(id, state, { actor: approval.actor, roles: approval.roles ?? [] })
-    if (isAsked && !isApproved) asking.push(id)
+    refuseApprover(id, state, approver)
+    asking.push(id)
   }
   let released = 0
   for (const id of asking) released += Number((await approve(backend, tx, id, approval)).released)
   return { approved: asking.length, released }
 }
+
+/** True when the approval brings the transfer nearer to what is asked for. */
+const countsFor = ({ holds, approvals }: Requirements, approver: Pick<Approval, 'actor' | 'roles'>): boolean =>
+  holds.some(({ requirement }) => requirement !== undefined && Approval.counts(requirement, approvals, approver))
 
 /** Throws for an approver that may not approve this transfer now. */
 function refuseApprover(
@@ -151,12 +157,11 @@ function refuseApprover(
     throw refuse(`${approver.actor} created the transfer ${transferId}; somebody else has to approve it.`)
   const missing = findMissing({ holds, approvals })
   // Nobody else is asked for: it only has to be released.
-  if (missing.length === 0) return
+  if (missing.length === 0 || countsFor({ holds, approvals }, approver)) return
   if (approvals.some(({ actor }) => Approval.sameActor(actor, approver.actor)))
     throw refuse(
       `${approver.actor} has approved the transfer ${transferId} already; somebody else has to approve it too.`,
     )
-  if (asking.some((requirement) => Approval.counts(requirement, approvals, approver))) return
   const has = approver.roles.length === 0 ? 'no role' : approver.roles.join(', ')
   throw refuse(`The transfer ${transferId} needs ${describeSteps(missing)} now; ${approver.actor} has ${has}.`)
 }
@@ -195,6 +200,10 @@ async function releaseHeld<Tx>(
   const holds = before.holds.filter(({ name }) => name === 'approval')
   if (released.length === 0) {
     const message = `The transfer ${transferId} is held for approval: approve it (${describeSteps(findMissing(before))} is missing), or reject it.`
+    throw new OutlayError('conflict', message)
+  }
+  if (released.some(({ name, policy }) => name === 'operator' && policy !== undefined)) {
+    const message = `No policy has judged the transfer ${transferId}, which an earlier release enqueued: reject it, and resubmit or enqueue it with this release.`
     throw new OutlayError('conflict', message)
   }
   const isOwn = createdBy !== null && Approval.sameActor(createdBy, note.actor)

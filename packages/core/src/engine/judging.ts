@@ -95,9 +95,10 @@ function judgeOne(
       issue: { field: prefix === '' ? 'request' : prefix.slice(0, -1), code: 'policy_refused', message },
     }
   }
-  const asking = verdict.holds.find(({ name }) => name === 'approval')
-  if (asking !== undefined && transfer.createdBy === undefined) {
-    const message = `is required: the policy ${asking.policy} asks for approval by others than whoever created it. Name that person`
+  const [holding] = verdict.holds
+  if (holding !== undefined && transfer.createdBy === undefined) {
+    const act = holding.name === 'approval' ? 'approves' : 'releases'
+    const message = `is required: the policy ${holding.policy} holds it until somebody ${act} it who did not create it. Name the person who did`
     return { holds: [], issue: { field: `${prefix}createdBy`, code: 'missing_field', message } }
   }
   return { holds: verdict.holds.map((hold) => ({ ...hold, policyVersion: version })) }

@@ -38,7 +38,8 @@ export async function resubmit<Tx>(
   const order: EnqueueRequest = {
     ...(await findOrder(backend, tx, ended, destination)),
     ...(amount === undefined ? {} : { amount }),
-    ...(createdBy === undefined ? {} : { createdBy }),
+    // Whoever corrects it asks for it: the creator of the ended one has not seen this.
+    ...(createdBy !== undefined || amount !== undefined || destination !== undefined ? { createdBy } : {}),
     ...timesAgain(ended, times, now),
     idempotencyKey: idempotencyKey ?? resubmitKey(ended),
   }
