@@ -99,7 +99,8 @@ export function inTransaction<T>(context: Pick<ServiceContext, 'pool'>, work: (t
 
 /**
  * Runs `work` on the rows of one client's accounts only, between `begin` and `commit`; any rejection rolls back. It waits for the share of its
- * client in the pool, ten seconds at most. `lockTimeoutMs` limits each wait for a lock.
+ * client in the pool, ten seconds at most. `lockTimeoutMs` limits each wait for a lock; it is that long unless it says otherwise, since work that waits
+ * has a place of the share.
  * @throws OutlayError `service_unavailable` when it gets no place.
  */
 export function inClientTransaction<T>(
@@ -135,9 +136,8 @@ export function readInClientPipeline<T extends readonly unknown[]>(
   return withinShare(context, clientId, readTimeoutMs, read)
 }
 
-function settingsOf(clientId: string, lockTimeoutMs: number | undefined): readonly TransactionSetting[] {
-  const tenant = settingOf({ clientId })
-  return lockTimeoutMs === undefined ? [tenant] : [tenant, ['lock_timeout', String(Math.ceil(lockTimeoutMs))]]
+function settingsOf(clientId: string, lockTimeoutMs = shareWaitMs): readonly TransactionSetting[] {
+  return [settingOf({ clientId }), ['lock_timeout', String(Math.ceil(lockTimeoutMs))]]
 }
 
 /** A broken connection never returns to the pool. */

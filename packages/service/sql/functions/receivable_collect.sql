@@ -1,4 +1,5 @@
 -- Pays what an account owes from its wallets of the same value on the same chain, as far as they have it available, in one posting.
+-- What is owed is locked in the order of its key, as returns lock it, and paid in the order of its age.
 create or replace function {{schema}}.receivable_collect(p_account_id text, p_posting_id text) returns void language plpgsql as $$
 declare
   v_owed record;
@@ -12,10 +13,13 @@ begin
     order by a.address_id, a.value_type, a.transfer_type
       for no key update;
   for v_owed in
-    select * from {{schema}}.receivable r
-     where r.account_id = p_account_id and r.amount > 0
-     order by r.since, r.address_id
-       for update
+    with locked as materialized (
+      select * from {{schema}}.receivable r
+       where r.account_id = p_account_id
+       order by r.account_id, r.address_id, r.value_type, r.transfer_type
+         for update
+    )
+    select * from locked where amount > 0 order by since, address_id
   loop
     v_rest := v_owed.amount;
     for v_wallet in

@@ -120,9 +120,17 @@ async function lease<T extends { readonly leasedUntil: Date }>(
 
 /** Leaves a call as soon as its signal fires, even if it ignores the signal: a stop does not wait for a reviewer. */
 async function untilAborted<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  signal.throwIfAborted()
   const aborted = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => aborted.reject(signal.reason), { once: true })
-  return await Promise.race([call(signal), aborted.promise])
+  const leave = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', leave, { once: true })
+  // A call that throws at once is a rejection too, so that the race handles both.
+  const called = (async () => await call(signal))()
+  try {
+    return await Promise.race([called, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
 }
 
 /** Applies a verdict once, for the lease that asked for it. It comes too late when somebody else has decided. */

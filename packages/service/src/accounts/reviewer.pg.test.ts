@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { manualClock, recordingLogger } from '@outlay/testing'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { serviceDatabase } from '../../test/database.ts'
@@ -163,6 +164,26 @@ it('a stop of the worker does not wait for a reviewer that hangs', async () => {
   await vi.waitFor(() => expect(asked(id)).toHaveLength(1), { timeout: 30_000 })
   await worker.stop()
   expect(signals.every(({ aborted }) => aborted)).toBe(true)
+})
+
+it('a reviewer that throws at once leaves nothing that ends the process at a stop', async () => {
+  const unhandled: unknown[] = []
+  const onUnhandled = (reason: unknown) => unhandled.push(reason)
+  process.on('unhandledRejection', onUnhandled)
+  onTestFinished(() => {
+    process.off('unhandledRejection', onUnhandled)
+  })
+  const { create, context, asked, statusOf } = await open(() => {
+    throw new Error('No promise yet.')
+  })
+  const id = await create()
+  const worker = startOnboarding(context)
+  await vi.waitFor(() => expect(asked(id)).toHaveLength(1), { timeout: 30_000 })
+  await worker.stop()
+  // Node reports a rejection that nobody has handled before the next immediate.
+  await setImmediate()
+  expect(unhandled).toEqual([])
+  expect(await statusOf(id)).toBe('pending')
 })
 
 it('accounts whose review hangs delay neither those of other clients nor wallets', async () => {

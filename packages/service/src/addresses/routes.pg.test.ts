@@ -201,6 +201,7 @@ it('refuses a bad size, two cursors, a forged cursor, one of another list and on
     ['page[size]=x', 'page[size]'],
     [`page[after]=${next}&page[prev]=${next}`, 'page[after]'],
     [`page[after]=${next.slice(0, -2)}`, 'page[after]'],
+    [`page[after]=${next}.x`, 'page[after]'],
     [`page[after]=${next}&transfer_type=amoy`, 'transfer_type'],
     ['address=%00', 'address'],
   ] as const

@@ -36,3 +36,8 @@ it('a statement that took too long is a refusal to be repeated', () => {
   const refusal = unlessConnectionLost(slow)
   expect(refusal).toMatchObject({ code: 'service_unavailable', retryAfterMs: 5_000, cause: slow })
 })
+
+it('a statement that waited too long for a lock is a refusal to be repeated', () => {
+  const late = coded('55P03')
+  expect(unlessConnectionLost(late)).toMatchObject({ code: 'service_unavailable', retryAfterMs: 1_000, cause: late })
+})

@@ -21,11 +21,18 @@ export function isConnectionLost(error: unknown): boolean {
 /** SQLSTATE of a statement that has reached its time limit, or that a person has canceled. */
 const canceled = '57014'
 
+/** SQLSTATE of a statement that has waited for a lock as long as it may. */
+const lockNotAvailable = '55P03'
+
 /**
  * The same error, or the refusal for one of a lost connection, after which what the request was to do may have been done, or of a statement
- * that took too long.
+ * that took too long or has waited too long for a lock.
  */
 export function unlessConnectionLost(error: unknown): unknown {
+  if (sqlStateOf(error) === lockNotAvailable) {
+    const message = 'Other requests work on the same rows. Send the request again, a create with the same key.'
+    return new OutlayError('service_unavailable', message, { retryAfterMs: 1_000, cause: error })
+  }
   if (sqlStateOf(error) === canceled) {
     const message =
       'The database took too long. Send the request again, a create with the same key, and a list with a smaller page.'

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { serviceDatabase } from '../../test/database.ts'
 import { inspect } from '../../test/inspection.ts'
 import { testContext, testSchema, testService } from '../../test/service.ts'
+import { inClientTransaction } from '../context.ts'
 import { withinShare } from './pool-share.ts'
 import { beginAs } from './tenant.ts'
 
@@ -61,4 +62,16 @@ it('a client that gets no place of its share is answered with 503, which the log
   end.resolve()
   await held
   expect((await read()).status).toBe(200)
+})
+
+it('a write waits for a lock as long as for the share of its client, unless it says otherwise', async () => {
+  const { two: pool } = pools
+  const limitOf = (lockTimeoutMs?: number) =>
+    inClientTransaction(
+      { pool },
+      'client',
+      async (tx) => (await tx.query(`select current_setting('lock_timeout') as lock`)).rows[0]?.lock,
+      lockTimeoutMs,
+    )
+  expect([await limitOf(), await limitOf(50)]).toEqual(['10s', '50ms'])
 })

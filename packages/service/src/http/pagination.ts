@@ -119,8 +119,8 @@ function sealCursor(context: ServiceContext, page: Page, position: Cursor['posit
 }
 
 function openCursor(context: ServiceContext, scope: string, text: string): Cursor | undefined {
-  const [payload, mac] = text.split('.')
-  if (payload === undefined || mac === undefined) return undefined
+  const [payload, mac, ...rest] = text.split('.')
+  if (payload === undefined || mac === undefined || rest.length > 0) return undefined
   const given = Buffer.from(mac)
   const expected = Buffer.from(macOf(context, scope, payload))
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined

@@ -63,7 +63,7 @@ it('whatever comes back, in whatever parts, every reversal is balanced, and all 
       let before = 0n
       for (const part of parts) {
         const { lines, sourceValue } = planConversionReturn(
-          post,
+          { accountId: 'account', destinationAddressId: 'bank', post },
           quote,
           { before: value(before, 2), now: value(part, 2) },
           6,
@@ -79,4 +79,17 @@ it('whatever comes back, in whatever parts, every reversal is balanced, and all 
         expect([...sums(moved.filter((line) => line.kind === kind)).values()].every((sum) => sum === 0n)).toBe(true)
     }),
   )
+})
+
+it('what a wallet of somebody else has got does not come back: the account of the transfer owes it', () => {
+  const theirs: LedgerLeg = { ...wallet('EURC', 'theirs'), custodial: { accountId: 'other', addressId: 'theirs' } }
+  const quote = {
+    sourceAmount: { value: '10', currency: 'USDC' },
+    destinationAmount: { value: '8', currency: 'EURC' },
+  }
+  const { post } = planConversion({ source, destination: theirs, sourceAmount: '10', destinationAmount: '8' })
+  const transfer = { accountId: 'account', destinationAddressId: 'payee', post }
+  const { lines } = planConversionReturn(transfer, quote, { before: '0', now: '8' }, 6)
+  expect(lines.at(-1)).toMatchObject({ kind: 'receivable', account: 'account', address: 'payee', amount: '-8' })
+  expect(isBalanced(lines)).toBe(true)
 })

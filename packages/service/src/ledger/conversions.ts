@@ -1,5 +1,14 @@
 import { type Amount, Quote } from '@outlay/core'
-import { type LedgerLeg, type LedgerLine, type LedgerPlan, planReverse, systemLine, walletLine } from './ledger.ts'
+import {
+  type LedgerLeg,
+  type LedgerLine,
+  type LedgerPlan,
+  owedUnlessOwn,
+  planReverse,
+  type ReturnedTransfer,
+  systemLine,
+  walletLine,
+} from './ledger.ts'
 
 /** A transfer at the rate of a quote, with the amounts of both sides. */
 export interface Conversion {
@@ -37,22 +46,22 @@ export function planConversion(conversion: Conversion): LedgerPlan {
 
 /**
  * Plans what comes back of a complete transfer with a quote: the reversal of its end, on both sides, at the rate of the quote. `part.now` is what
- * comes back now and `part.before` what came back earlier, in the destination's value type. Resolves with the lines and with what the source
- * gets.
+ * comes back now and `part.before` what came back earlier, in the destination's value type. What is in a wallet of somebody else does not come
+ * back, so the account of the transfer owes it. Resolves with the lines and with what the source gets.
  */
 export function planConversionReturn(
-  post: readonly LedgerLine[],
+  transfer: Pick<ReturnedTransfer, 'accountId' | 'destinationAddressId' | 'post'>,
   quote: { readonly sourceAmount: Amount; readonly destinationAmount: Amount },
   part: { readonly before: string; readonly now: string },
   sourceScale: number,
 ): { readonly lines: readonly LedgerLine[]; readonly sourceValue: string } {
   const { value: share, currency } = Quote.sourceShare(quote, part, sourceScale)
   const amountOf = (line: LedgerLine) => (line.value === currency ? share : part.now)
-  const lines = planReverse(post)
+  const lines = planReverse(transfer.post)
     .map((line) => ({ ...line, amount: line.amount.startsWith('-') ? `-${amountOf(line)}` : amountOf(line) }))
     // A part may be worth less than the smallest unit of the source.
     .filter(({ amount }) => /[1-9]/.test(amount))
-  return { lines, sourceValue: share }
+  return { lines: lines.at(-1)?.kind === 'custodial' ? owedUnlessOwn(transfer, lines) : lines, sourceValue: share }
 }
 
 function exchangeLine({ valueType }: LedgerLeg, amount: string): LedgerLine {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RailFlow } from '../rails/port.ts'
-import { type LedgerLeg, type LedgerLine, planDeposit, planReverse, planTransfer } from './ledger.ts'
+import { type LedgerLeg, type LedgerLine, planDeposit, planReturn, planReverse, planTransfer } from './ledger.ts'
 
 const wallet = (valueType: string, addressId = 'wallet'): LedgerLeg => ({
   valueType,
@@ -61,5 +61,26 @@ describe('planDeposit', () => {
 
   it('refuses an address that the service does not hold', () => {
     expect(() => planDeposit(outside('USDC', 'base'), '5.00')).toThrow('wallet')
+  })
+})
+
+describe('planReturn', () => {
+  it.each([
+    ['payout', wallet('USDC')],
+    ['swap', wallet('USDC')],
+    ['onramp', outside('USD', 'wire')],
+  ] as const)('lets the account of a %s owe what a wallet of somebody else has got', (flow, source) => {
+    const theirs = { ...wallet('USDC', 'theirs'), custodial: { accountId: 'other', addressId: 'theirs' } }
+    const { post } = planTransfer({ flow, amount: '100.00', source, destination: theirs })
+    const lines = planReturn({ accountId: 'account', destinationAddressId: 'payee', flow, post }, '40.00')
+    expect(lines.at(-1)).toMatchObject({ kind: 'receivable', account: 'account', address: 'payee', amount: '-40.00' })
+    expect(lines.filter(({ account }) => account === 'other')).toEqual([])
+    for (const total of Object.values(sums(lines))) expect(total).toBe(0)
+  })
+
+  it('takes back what a wallet of the same account has got', () => {
+    const { post } = planTransfer({ flow: 'swap', amount: '1.00', source: wallet('USDC'), destination: wallet('SBC') })
+    const lines = planReturn({ accountId: 'account', destinationAddressId: 'wallet', flow: 'swap', post }, '1.00')
+    expect(lines.at(-1)).toMatchObject({ kind: 'custodial', account: 'account', amount: '-1.00' })
   })
 })

@@ -122,16 +122,23 @@ export interface ReturnedTransfer {
 }
 
 /**
- * Plans what comes back of a complete transfer: the reversal of its end with this amount. Tokens that were minted to a wallet of somebody
- * else, outside or another account's, do not come back, so the account of the transfer owes them.
+ * Plans what comes back of a complete transfer: the reversal of its end with this amount. What is in a wallet of somebody else, or what was
+ * minted to one outside, does not come back, so the account of the transfer owes it.
  */
 export function planReturn(transfer: ReturnedTransfer, amount: string): readonly LedgerLine[] {
-  const { accountId: account, destinationAddressId: address, flow, post, receipt } = transfer
+  const { flow, post, receipt } = transfer
   const dollars = receipt === undefined ? [] : planReceipt(receipt, amount)
   const lines = withAmount(planReverse([...dollars, ...post]), amount)
+  return flow === 'onramp' || lines.at(-1)?.kind === 'custodial' ? owedUnlessOwn(transfer, lines) : lines
+}
+
+/** The same lines, the last of which its account owes unless it is one of its own wallets. */
+export function owedUnlessOwn(
+  { accountId: account, destinationAddressId: address }: Pick<ReturnedTransfer, 'accountId' | 'destinationAddressId'>,
+  lines: readonly LedgerLine[],
+): readonly LedgerLine[] {
   const last = lines.at(-1)
-  const isOurs = last?.kind === 'custodial' && last.account === account
-  if (flow !== 'onramp' || last === undefined || isOurs) return lines
+  if (last === undefined || (last.kind === 'custodial' && last.account === account)) return lines
   return [...lines.slice(0, -1), { ...last, kind: 'receivable', account, address }]
 }
 

@@ -4,6 +4,7 @@ import { findAccountOfAutomation, findAutomation } from '../automations/automati
 import { isId, notFound, requireAccount, requireClient } from '../clients/authenticate.ts'
 import { isAccountOfClient } from '../clients/clients.ts'
 import { inClientTransaction, inTransaction, type ServiceContext } from '../context.ts'
+import { shareWaitMs, withinShare } from '../database/pool-share.ts'
 import { asClient } from '../database/tenant.ts'
 import { asObject, readJson } from '../http/body.ts'
 import type { RouteModule, ServiceApp, ServiceRequest } from '../http/request.ts'
@@ -39,7 +40,10 @@ export function simulationsRoutes(
         amount: amountOf(body['amount']),
         reference: referenceAt(accountId, readReference(body) ?? Id.generate(context.clock, context.random)),
       }
-      const booked = await inTransaction(context, (tx) => deposit(tx, context, given))
+      // The system books it, but the client has asked, so it takes of the share of the client.
+      const booked = await withinShare(context, caller.clientId, shareWaitMs, () =>
+        inTransaction(context, (tx) => deposit(tx, context, given)),
+      )
       if (booked.outcome === 'exception') {
         const message =
           'An earlier deposit of this reference has another amount or another wallet; nothing was credited.'

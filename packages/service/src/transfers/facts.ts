@@ -1,5 +1,6 @@
 import { type Observation, TransferStatus } from '@outlay/core'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { afterConflicts } from '../database/conflict.ts'
 import { asSystem } from '../database/tenant.ts'
 import { bookMany, type PostedStep, planReceipt } from '../ledger/ledger.ts'
 import { afterFact, type Judgement, judgeFact } from '../rail-facts/judgement.ts'
@@ -50,7 +51,8 @@ const none: ReadonlySet<string> = new Set()
 
 /** Applies stored facts. Resolves with the ids of those that have no outcome yet. */
 async function applyOpen(context: ServiceContext, open: readonly OpenFact[]): Promise<ReadonlySet<string>> {
-  const { outcomes, left } = await inTransaction(context, (tx) => applyStored(tx, context, open))
+  const apply = () => inTransaction(context, (tx) => applyStored(tx, context, open))
+  const { outcomes, left } = await afterConflicts(apply)
   reportExceptions(context, exceptionsOf(open, outcomes))
   const known = await findReferences(
     context,

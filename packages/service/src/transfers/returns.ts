@@ -57,12 +57,12 @@ function rowOf(context: ServiceContext, { id, fact, transfer }: NewReturn, now: 
 
 /** The desk bears the rate: what comes back is changed back at the rate of the quote, and the source gets its share. */
 function reversalOf({ catalog }: ServiceContext, { amount }: RailFact, transfer: KnownTransfer) {
-  const { depositRail, post, returnedValue, sourceAmount } = transfer
+  const { depositRail, returnedValue, sourceAmount } = transfer
   if (sourceAmount !== undefined) {
     const quote = { sourceAmount, destinationAmount: transfer.amount }
     const scale = catalog.valueType(sourceAmount.currency)?.scale ?? 0
     const part = { before: returnedValue, now: amount.value }
-    const { lines, sourceValue } = planConversionReturn(post, quote, part, scale)
+    const { lines, sourceValue } = planConversionReturn(transfer, quote, part, scale)
     return { lines, source_value: sourceValue }
   }
   const receipt = depositRail === null ? undefined : { valueType: amount.currency, transferType: depositRail }

@@ -37,7 +37,7 @@ export interface RailSimulation {
   settle(transferId: string): Promise<void>
   /** Rejects a payment on the receiving side now. */
   reject(transferId: string, reason: { readonly code: string; readonly detail: string }): Promise<void>
-  /** Returns a payment now, even a settled one. `code` is one of `achReturns`. */
+  /** Returns a payment of a bank now, even a settled one. `code` is one of `achReturns`. */
   returnWith(transferId: string, code: string): Promise<void>
   /**
    * The other bank's statement line of a payment, with the trace number of its newest entry; `undefined` for a payment that is not
@@ -190,6 +190,11 @@ function createSimulation(parts: SimulationParts): RailSimulation {
     },
     async returnWith(transferId, code) {
       const payment = await findPayment(asSystem(parts), parts, transferId)
+      if (payment?.route.flow === 'payout' || payment?.route.flow === 'swap')
+        throw new OutlayError(
+          'conflict',
+          'A payment on a chain does not come back; only a payment of a bank can be returned.',
+        )
       // A settled payment stays complete.
       const retriable = payment?.state === 'accepted' && isRepresented(code, payment.route, payment.presentment ?? 1)
       const failure = achReturnFailure(code, virtualClock.now(), retriable)
