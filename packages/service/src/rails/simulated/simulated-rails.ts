@@ -190,7 +190,8 @@ function createSimulation(parts: SimulationParts): RailSimulation {
     },
     async returnWith(transferId, code) {
       const payment = await findPayment(asSystem(parts), parts, transferId)
-      if (payment?.route.flow === 'payout' || payment?.route.flow === 'swap')
+      const isOnChains = payment?.route.flow === 'payout' || payment?.route.flow === 'swap'
+      if (isOnChains && payment.state === 'settled')
         throw new OutlayError(
           'conflict',
           'A payment on a chain does not come back; only a payment of a bank can be returned.',
@@ -201,7 +202,7 @@ function createSimulation(parts: SimulationParts): RailSimulation {
       if (failure === undefined) {
         throw new OutlayError('invalid_request', `The return code ${code} is unknown.`, { field: 'code' })
       }
-      await change(transferId, { from: ['accepted', 'settled'], next: 'returned', failure })
+      await change(transferId, { from: isOnChains ? ['accepted'] : ['accepted', 'settled'], next: 'returned', failure })
     },
     async findStatementLine(transferId) {
       const payment = await findPayment(asSystem(parts), parts, transferId)
