@@ -76,6 +76,9 @@ describe('with a file of shards', async () => {
     const [inEast, inWest] = [await enqueue('e-1'), await enqueue('w-1')]
     expect((await run(both, 'transfers', 'cancel', inWest.id)).code).toBe(0)
     expect(await stages()).toEqual([{ stage: 'settled', status: 'canceled' }])
+    const note = ['--actor', 'olga', '--reason', 'odd']
+    expect(Object.keys((await read(both, 'transfers', 'hold', inEast.id, ...note)).nodes)).toEqual(['east'])
+    expect(Object.keys((await read(both, 'transfers', 'reject', inEast.id, ...note)).nodes)).toEqual(['east'])
     const apart = await run(both, 'transfers', 'cancel', inEast.id, inWest.id)
     expect([apart.code, apart.stderr]).toEqual([2, expect.stringContaining('are on the nodes east and west')])
     expect((await run(both, 'transfers', 'show', '01J0000000000000000000000A')).stderr).toContain(

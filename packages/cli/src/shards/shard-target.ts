@@ -21,7 +21,7 @@ export type ShardTarget =
 /** Commands that are about one database as a whole, or do not end: a person says which. */
 const ofOneNode = new Set(['fence', 'adopt-database', 'reconcile', 'events tail'])
 
-const ofTransfers = /^(prove|transfers (show|cancel|release|resubmit|resolve|resolve-return))$/
+const ofTransfers = /^(prove|transfers (show|approve|reject|hold|cancel|release|resubmit|resolve|resolve-return))$/
 const ofAccounts = /^accounts (?!list$)/
 const ofBatches = /^batches /
 
