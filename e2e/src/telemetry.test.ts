@@ -218,6 +218,7 @@ describe('telemetry', async () => {
     ])
     const stages = await recorder.points('outlay.transfer.backlog')
     expect(stages.map(({ attributes, value }) => [attributes['outlay.stage'], value])).toEqual([
+      ['held', 0],
       ['queued', 1],
       ['submitting', 0],
       ['awaiting_funds', 0],
