@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { migrateDatabase, openDatabase } from '@outlay/example-payroll/database'
 import { createPayrollEngine } from '@outlay/example-payroll/engine'
 import { hire, openCompany, wages } from '@outlay/example-payroll/onboarding'
@@ -8,6 +9,9 @@ import { createClient } from '@outlay/http-client'
 import { inTransaction, registerClient } from '@outlay/service'
 import { openService } from './service.ts'
 import { demand, type Environment, readAccess, readDatabase, readDatabaseOfProcess } from './settings.ts'
+
+/** Pause between two counts of what is final, in milliseconds. */
+const pauseMs = 500
 
 /** Migrates the tables of the payroll application and of its engine. */
 export async function migratePayroll(env: Environment): Promise<void> {
@@ -97,7 +101,7 @@ export async function payday(env: Environment, { people = 40, rounds = 600 }: Pa
       count = (status) => Number(rows.find((row) => row.status === status)?.count ?? 0)
       if (count('payable') === 0) return { paid: count('paid'), refused: count('refused') }
       await sandbox.advance(6)
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      await sleep(pauseMs)
     }
     throw new Error(
       `${count('payable')} of ${people} payslips are not final after ${rounds / 4} days of the simulated banks. Run "outlay doctor" on the database of the application, and read the logs of its workers.`,
