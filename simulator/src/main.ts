@@ -44,8 +44,14 @@ function reportShortly(seed: number, violations: readonly Violation[]): void {
   say(`seed ${seed}: ${broken.map(([name, found]) => `${name} (${found.length}: ${found[0]?.detail})`).join('; ')}`)
 }
 
-const readPlayers = (text: string | undefined): ReadonlySet<Player> | undefined =>
-  text === undefined ? undefined : new Set(players.filter((player) => text.split(',').includes(player)))
+/** The players that are named; undefined for all. */
+function readPlayers(text: string | undefined): ReadonlySet<Player> | undefined {
+  if (text === undefined) return undefined
+  const unknown = text.split(',').filter((name) => !players.some((player) => player === name))
+  if (unknown.length > 0)
+    throw new Error(`--players: there is no ${unknown.join(', ')}; there are ${players.join(', ')}`)
+  return new Set(players.filter((player) => text.split(',').includes(player)))
+}
 
 /** Plants each mistake and says after how many seeds which invariant found it. */
 async function findAll(
@@ -53,6 +59,7 @@ async function findAll(
   parallel: number,
   judgeOnly: boolean,
   names: readonly string[] | undefined,
+  players: ReadonlySet<Player> | undefined,
 ): Promise<number> {
   let missed = 0
   for (const name of names ?? bugs.map((bug) => bug.name)) {
@@ -67,6 +74,7 @@ async function findAll(
       seeds,
       parallel,
       bug: findBug(name),
+      players,
       shrinks: false,
       wanted,
       judgeEvery: 1,
@@ -134,14 +142,15 @@ async function main(): Promise<number> {
   }
   const seeds = Array.from({ length: count }, (_, index) => first + index)
   const judgeOnly = values['judge-only']
-  if (values.bugs) return findAll(seeds, parallel, judgeOnly, values.bug?.split(','))
+  const named = readPlayers(values.players)
+  if (values.bugs) return findAll(seeds, parallel, judgeOnly, values.bug?.split(','), named)
   let done = 0
   const result = await campaign({
     seeds,
     parallel,
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     bug: findBug(values.bug),
-    players: readPlayers(values.players),
+    players: named,
     keepsGoing: values['keep-going'],
     shrinks: !values['no-shrink'] && !values['keep-going'],
     wanted: judgeOnly ? ['judge'] : undefined,

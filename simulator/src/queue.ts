@@ -12,7 +12,7 @@ export const serviceQueueSchema = 'outlay_service_engine_queue'
 export const jobOfTransfer = `from outlay.queue_jobs() j where j.job = outlay.job_id(t.id)`
 
 /** Text of SQL: what a person reads of that. */
-export const describeJob = `select concat_ws(' ', 'job', j.state, 'due at', j.due_at, 'heartbeat at', j.heartbeat_at)
+export const describeJob = `select string_agg(concat_ws(' ', 'job', j.state, 'due at', j.due_at, 'heartbeat at', j.heartbeat_at), '; ')
   ${jobOfTransfer}`
 
 /** Text of SQL: whether a worker may fetch the transfer `t` now. */
