@@ -364,7 +364,7 @@ function startSubscribers<Tx>(parts: Parts<Tx>, pollIntervalMs: number, slowAfte
   const concurrency = countHandlerLoops({
     maxConnections: driver.maxConnections,
     subscriptions: handlers.subscriptions.length,
-    wanted: work.subscriptionConcurrency ?? 4,
+    wanted: work.subscriptionConcurrency,
     logger,
   })
   return handlers.subscriptions.map((subscription) =>

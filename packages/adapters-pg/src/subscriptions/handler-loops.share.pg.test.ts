@@ -68,7 +68,7 @@ describe('handlers that take long', async () => {
     await waitUntil(async () => (await engine.transfers.get(payout?.id ?? ''))?.remoteId != null)
     expect(logger.entries).toContainEqual(
       expect.objectContaining({
-        level: 'warn',
+        level: 'info',
         fields: { maxConnections: 10, subscriptions: 3, subscriptionConcurrency: 2, wanted: 4, needed: 16 },
       }),
     )
