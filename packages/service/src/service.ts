@@ -228,7 +228,7 @@ function createContext(
   const secrets = secretsOf(options.encryptionKey, random)
   const rails = options.rails === 'simulated' ? createSimulatedRails({ pool, schema, clock, logger }) : options.rails
   const wires = createInboundWires({ pool, schema, clock, random })
-  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets }), wires)
+  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets, logger }), wires)
   const engine = createEngine({ backend, gateway, catalog, runtime: { clock }, telemetry: options.telemetry })
   const context: ServiceContext = {
     pool,
