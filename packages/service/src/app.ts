@@ -12,6 +12,7 @@ import type { Connection } from './http/connection.ts'
 import { createInFlight } from './http/in-flight.ts'
 import { problemOf } from './http/problem.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
+import { readFor } from './http/reader.ts'
 import type { RouteModule, ServiceApp, ServiceEnv, ServiceRequest } from './http/request.ts'
 import { refuseUnrouted } from './http/unoffered.ts'
 import { findOperation } from './openapi/operations.ts'
@@ -42,7 +43,8 @@ export function createApp(
     c.set('inFlight', inFlight)
     c.set('findOperation', (method, path) => findOperation(method, path, context.dialect))
     const startedMs = performance.now()
-    await (context.telemetry === undefined ? next() : traceNext(c, context.telemetry, next))
+    const answer = () => (context.telemetry === undefined ? next() : traceNext(c, context.telemetry, next))
+    await (reads.has(c.req.method) ? readFor(c.req.raw, answer) : answer())
     c.res.headers.set('x-request-id', c.get('requestId'))
     c.res.headers.set('x-content-type-options', 'nosniff')
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
@@ -86,6 +88,9 @@ function logRequest(c: ServiceRequest, context: ServiceContext, startedMs: numbe
   }
   context.logger[level](fields, 'A request was answered.')
 }
+
+/** Methods of requests that change nothing. */
+const reads = new Set(['GET', 'HEAD'])
 
 const probes = new Set(['/health', '/ready'])
 
