@@ -47,6 +47,9 @@ export async function withinShare<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const { places, refused } = shareOf(pool)
+  const gone = reader?.signal
+  const isGone = () => gone?.aborted === true
+  if (isGone()) throw goneError()
   const waiting = new AbortController()
   let hasBegun = false
   const done = places.enter(clientId, waiting.signal, () => {
@@ -60,15 +63,12 @@ export async function withinShare<T>(
   }
   const timer = setTimeout(() => waiting.abort(), limitMs)
   const leave = () => waiting.abort()
-  const gone = reader?.signal
-  if (gone?.aborted === true) leave()
   gone?.addEventListener('abort', leave, { once: true })
   try {
     return await done
   } catch (error) {
     if (hasBegun) throw error
-    if (gone?.aborted === true)
-      throw new OutlayError('aborted', 'Nobody waits for the answer.', { cause: new ShareTakenError() })
+    if (isGone()) throw goneError()
     if (!refused.has(clientId)) {
       refused.add(clientId)
       logger?.warn({ clientId }, refusedMessage)
@@ -80,6 +80,8 @@ export async function withinShare<T>(
     gone?.removeEventListener('abort', leave)
   }
 }
+
+const goneError = () => new OutlayError('aborted', 'Nobody waits for the answer.', { cause: new ShareTakenError() })
 
 const refusedMessage =
   'A client sends more at once than its share of the database does; those of its requests that wait too long, or are too many, are answered with 503.'
