@@ -8,13 +8,12 @@ import { shareWaitMs, withinShare } from '../database/pool-share.ts'
 import { asClient } from '../database/tenant.ts'
 import { asObject, readJson } from '../http/body.ts'
 import type { RouteModule, ServiceApp, ServiceRequest } from '../http/request.ts'
-import { deposit } from '../ledger/deposits.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
 import type { Caller } from '../schema/caller.ts'
 import type { TransferRow } from '../transfers/row.ts'
 import { findByWireInstructions, findTransferOfAnyone } from '../transfers/transfers.ts'
 import { transferView } from '../transfers/view.ts'
-import { dollarsOf, receiveDeposit, referenceAt } from './deposits.ts'
+import { bookDeposit, dollarsOf, receiveDeposit, referenceAt } from './deposits.ts'
 import { amountOf, optionalText, readReference, refusal, text } from './input.ts'
 import { simulationFor } from './shared.ts'
 
@@ -43,7 +42,7 @@ export function simulationsRoutes(
       }
       // The system books it, but the client has asked, so it takes of the share of the client.
       const booked = await withinShare(context, caller.clientId, { limitMs: shareWaitMs }, () =>
-        inTransaction(context, (tx) => deposit(tx, context, given)),
+        inTransaction(context, (tx) => bookDeposit(tx, context, given)),
       )
       if (booked.outcome === 'exception') {
         const message =
