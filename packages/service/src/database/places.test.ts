@@ -4,7 +4,7 @@ import { createPlaces, PlacesTakenError } from './places.ts'
 const limits = { most: 2, mostOfParty: 1, mostWaiting: 4, mostWaitingOfParty: 3 }
 const signal = new AbortController().signal
 
-/** Works that end when they are told to. */
+/** Works whose ends the test decides. */
 function recorded(given: Partial<typeof limits> = {}) {
   const places = createPlaces({ ...limits, ...given })
   const begun: string[] = []

@@ -33,59 +33,81 @@ interface Party {
 }
 
 /** Makes {@link Places}. It knows the parties that have works. */
-export function createPlaces({ most, mostOfParty, mostWaiting, mostWaitingOfParty }: PlacesLimits): Places {
-  const parties = new Map<string, Party>()
-  /** Those with a place of their own for a work that waits, in the order of their turns. Empty while anything is free. */
-  const ready = new Set<Party>()
+export function createPlaces(limits: PlacesLimits): Places {
+  const { most, mostOfParty } = limits
+  const line = createLine(limits)
   let works = 0
-  let waiting = 0
 
-  const partyOf = (name: string): Party => {
-    const party = parties.get(name) ?? { name, works: 0, waiting: new Set() }
-    parties.set(name, party)
-    return party
-  }
-  const forgetIdle = (party: Party): void => {
-    if (party.waiting.size === 0) ready.delete(party)
-    if (party.works === 0 && party.waiting.size === 0) parties.delete(party.name)
-  }
-  const leaveQueue = (party: Party, one: Waiting): void => {
-    if (!party.waiting.delete(one)) return
-    waiting -= 1
-    forgetIdle(party)
-  }
   const take = (party: Party): void => {
     party.works += 1
     works += 1
   }
   const beginNext = (): void => {
-    for (const party of ready) {
-      if (works >= most) return
-      const [next] = party.waiting
-      ready.delete(party)
-      if (next === undefined) continue
-      take(party)
-      leaveQueue(party, next)
-      // At the end: it is visited again when the others have had their turns.
-      if (party.waiting.size > 0 && party.works < mostOfParty) ready.add(party)
+    while (works < most) {
+      const next = line.next()
+      if (next === undefined) return
+      take(next.party)
+      line.update(next.party)
       next.begin()
     }
   }
   const leave = (party: Party): void => {
     party.works -= 1
     works -= 1
-    if (party.waiting.size > 0) ready.add(party)
-    else forgetIdle(party)
+    line.update(party)
     beginNext()
   }
-  const makeRoom = (party: Party): void => {
-    if (party.waiting.size >= mostWaitingOfParty) throw new PlacesTakenError()
-    if (waiting < mostWaiting) return
+  return {
+    async enter(name, signal, work) {
+      signal.throwIfAborted()
+      const party = line.partyOf(name)
+      if (works < most && party.works < mostOfParty) take(party)
+      else await line.wait(party, signal)
+      try {
+        return await work()
+      } finally {
+        leave(party)
+      }
+    },
+  }
+}
+
+/** Works that wait, in the order in which they are to begin. */
+interface Line {
+  partyOf(name: string): Party
+  /** Resolves when the work has its place, which counts already. */
+  wait(party: Party, signal: AbortSignal): Promise<void>
+  /** Takes out the first work of the party whose turn it is; `undefined` when none may begin. */
+  next(): { readonly party: Party; begin(): void } | undefined
+  /** Notes that the number of works of a party has changed. */
+  update(party: Party): void
+}
+
+function createLine({ mostOfParty, mostWaiting, mostWaitingOfParty }: PlacesLimits): Line {
+  const parties = new Map<string, Party>()
+  /** Those with a place of their own for a work that waits, in the order of their turns. */
+  const ready = new Set<Party>()
+  let waiting = 0
+
+  const update = (party: Party): void => {
+    if (party.waiting.size > 0 && party.works < mostOfParty) ready.add(party)
+    else ready.delete(party)
+    if (party.works === 0 && party.waiting.size === 0) parties.delete(party.name)
+  }
+  const remove = (party: Party, one: Waiting): void => {
+    if (!party.waiting.delete(one)) return
+    waiting -= 1
+    update(party)
+  }
+  const makesRoom = (party: Party): boolean => {
+    if (party.waiting.size >= mostWaitingOfParty) return false
+    if (waiting < mostWaiting) return true
     let largest = party
     for (const one of parties.values()) if (one.waiting.size > largest.waiting.size) largest = one
     const [oldest] = largest.waiting
-    if (oldest === undefined || largest.waiting.size <= party.waiting.size + 1) throw new PlacesTakenError()
+    if (oldest === undefined || largest.waiting.size <= party.waiting.size + 1) return false
     oldest.refuse(new PlacesTakenError())
+    return true
   }
   const queue = (party: Party, signal: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -97,30 +119,36 @@ export function createPlaces({ most, mostOfParty, mostWaiting, mostWaitingOfPart
         },
         refuse(reason) {
           signal.removeEventListener('abort', giveUp)
-          leaveQueue(party, one)
+          remove(party, one)
           reject(reason)
         },
       }
       party.waiting.add(one)
       waiting += 1
-      if (party.works < mostOfParty) ready.add(party)
+      update(party)
       signal.addEventListener('abort', giveUp, { once: true })
     })
-
   return {
-    async enter(name, signal, work) {
-      signal.throwIfAborted()
-      const party = partyOf(name)
-      if (works < most && party.works < mostOfParty) take(party)
-      else {
-        makeRoom(party)
-        await queue(party, signal)
-      }
-      try {
-        return await work()
-      } finally {
-        leave(party)
-      }
+    update,
+    partyOf(name) {
+      const party = parties.get(name) ?? { name, works: 0, waiting: new Set() }
+      parties.set(name, party)
+      return party
+    },
+    async wait(party, signal) {
+      if (makesRoom(party)) return await queue(party, signal)
+      update(party)
+      throw new PlacesTakenError()
+    },
+    next() {
+      const [party] = ready
+      const [one] = party?.waiting ?? []
+      if (party === undefined || one === undefined) return undefined
+      // It is ready again behind the others.
+      ready.delete(party)
+      party.waiting.delete(one)
+      waiting -= 1
+      return { party, begin: one.begin }
     },
   }
 }

@@ -1,7 +1,7 @@
 import { type Logger, OutlayError } from '@outlay/core'
 import type { Pool } from 'pg'
-import type { Reader } from '../http/reader.ts'
 import { createPlaces, type Places } from './places.ts'
+import type { Reader } from './reader.ts'
 
 /** Statements and transactions that wait for others to end: of one client, and of all together. */
 const mostWaiting = { ofClient: 5_000, ofAll: 10_000 }

@@ -1,12 +1,12 @@
 import type { Pool } from 'pg'
-import { currentReader } from '../http/reader.ts'
 import { sendAlone } from './pipeline.ts'
 import { type SharedPool, type ShareWait, withinShare } from './pool-share.ts'
+import { currentReader } from './reader.ts'
 import type { Executor } from './statement.ts'
 import { beginWith, type TransactionSetting } from './transaction-settings.ts'
 
 /** How long a statement that reads for a client may take, and wait for the share of its client, in milliseconds. */
-export const defaultReadTimeoutMs = 10_000
+const defaultReadTimeoutMs = 10_000
 
 /** Whose rows a statement may access: those of one client's accounts, or those of all tenants. */
 export type Tenant = { readonly clientId: string } | 'system'

@@ -13,9 +13,9 @@ import type { Caller } from '../schema/caller.ts'
 import type { TransferRow } from '../transfers/row.ts'
 import { findByWireInstructions, findTransferOfAnyone } from '../transfers/transfers.ts'
 import { transferView } from '../transfers/view.ts'
+import { simulationFor } from './client-simulation.ts'
 import { bookDeposit, dollarsOf, receiveDeposit, referenceAt } from './deposits.ts'
 import { amountOf, optionalText, readReference, refusal, text } from './input.ts'
-import { simulationFor } from './shared.ts'
 
 /**
  * Mounts the routes that only a sandbox has: incoming money, the clock, and outcomes. Scope `transfers:write`. There is one clock, so
