@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testCancellations } from '../../test/cancellations.ts'
 import { inspect } from '../../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
+import { inTransaction } from '../context.ts'
 import { keepHouse } from '../housekeeping.ts'
 import { expireTransfers } from './expiry.ts'
 
@@ -59,6 +60,21 @@ it('what the rail does not cancel now stays pending, delays no other, and is can
   expect([(await transfers.read(stuck)).status, (await transfers.read(other)).status]).toEqual(['pending', 'canceled'])
   await expireIn(15 * days)
   expect((await transfers.read(stuck)).status).toBe('canceled')
+})
+
+it('what is no longer pending and another transaction works on does not keep the others waiting', async () => {
+  const [busy, late] = [await transfers.expectWire(), await transfers.expectWire()]
+  expect((await transfers.arrive(busy)).status).toBe(202)
+  await transfers.reaches(busy, 'processing')
+  const { context } = api.sandbox.service
+  await inTransaction(context, async (tx) => {
+    await tx.query(`select from ${context.schema}.transfer where id = $1 for no key update`, [busy])
+    await expireIn(15 * days)
+  })
+  expect((await transfers.read(late)).status).toBe('canceled')
+  expect(await expiryOf(busy)).toEqual(expect.any(Date))
+  await expireIn(15 * days)
+  expect(await expiryOf(busy)).toBeNull()
 })
 
 it('the time is an option of each rail', async () => {
