@@ -5,13 +5,7 @@ import { mayPass } from '../database/passing-error.ts'
 import { asSystem } from '../database/tenant.ts'
 import { bookMany, type PostedStep, planReceipt } from '../ledger/ledger.ts'
 import { afterFact, type Judgement, judgeFact } from '../rail-facts/judgement.ts'
-import {
-  isPayment,
-  paymentFactOf,
-  type ReadPaymentFact,
-  readPaymentFact,
-  unstorable,
-} from '../rail-facts/payment-fact.ts'
+import { isPayment, paymentFactOf, type ReadPaymentFact, readPaymentFact } from '../rail-facts/payment-fact.ts'
 import {
   finishFacts,
   isFinished,
@@ -22,6 +16,7 @@ import {
   recordFacts,
 } from '../rail-facts/rail-facts.ts'
 import { type NewRailException, reportExceptions } from '../rail-facts/reporting.ts'
+import { unstorable } from '../rail-facts/unreadable-fact.ts'
 import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { type AppliedFact, writeDetails } from './details.ts'

@@ -1,3 +1,4 @@
+import { Amount } from '@outlay/core'
 import { z } from 'zod'
 
 /** Control characters and halves of surrogate pairs: no id has them, and Postgres refuses some of them. */
@@ -25,6 +26,27 @@ export const foreignMoment = z.iso.datetime({ offset: true }).transform((text, c
   const moment = momentOf(text)
   if (moment === undefined) check.addIssue({ code: 'custom', message: 'It must be in the years 1 to 9999.' })
   return moment ?? ''
+})
+
+/** An amount, of which nothing else is kept. */
+export const foreignAmount = z.unknown().transform((given, check) => {
+  try {
+    const { value, currency } = Amount.parse(given)
+    if (foreignId.safeParse(currency).success) return { value, currency }
+  } catch {
+    // It is refused below.
+  }
+  check.addIssue({ code: 'custom', message: 'It must be an amount.' })
+  return z.NEVER
+})
+
+/** A detail that is no text is left out: it must not keep money from being booked. */
+const detail = foreignText.nullish().catch(undefined)
+
+/** How to trace a payment. What the port does not describe is left out. */
+export const foreignDetails = z.object({
+  ...{ receivedAt: detail, senderName: detail, senderBankName: detail, senderBankRoutingNumber: detail },
+  ...{ paymentReference: detail, imad: detail, traceNumber: detail },
 })
 
 /** The same text without what Postgres cannot store, and not longer than 2,000 characters. */
