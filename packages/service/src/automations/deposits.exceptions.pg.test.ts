@@ -148,7 +148,13 @@ describe('what a bank says in characters that Postgres cannot store', () => {
 
   it('is an exception where it opens an account', async () => {
     const open = await exceptions()
-    const instructions = { bankName: 'Bank', bankAddress: 'Street', routingNumber: '021000021', accountNumber: '9\0', memo: null }
+    const instructions = {
+      bankName: 'Bank',
+      bankAddress: 'Street',
+      routingNumber: '021000021',
+      accountNumber: '9\0',
+      memo: null,
+    }
     await applyOpened(context, { automationId: automation.id, instructions })
     const added = (await exceptions()).filter(({ id }) => !open.some((one) => one.id === id))
     expect(added).toMatchObject([{ kind: 'unreadable', reason: 'unreadable' }])

@@ -7,11 +7,11 @@ import type { RailFact, RailLegDetails } from '../rails/port.ts'
  * - `other`: it came back in addition
  * - `same`: it is the same one, reported again
  * - `reused`: it has the reference of the other and another amount
- * - `doubtful`: it may be the same one, told otherwise
+ * - `doubtful`: it may be the same one in other words
  */
 export type ReturnRelation = 'other' | 'same' | 'reused' | 'doubtful'
 
-/** Compares two returns of one payment. Only a reference, a transaction id or a time tells two of the same amount apart. */
+/** Compares two returns of one payment. Only a reference, a transaction id or a time distinguishes two of the same amount. */
 export function compareReturns(one: RailFact, booked: RailFact): ReturnRelation {
   const isSameAmount = Amount.equals(one.amount, booked.amount)
   if (one.returnReference !== undefined && booked.returnReference !== undefined) {
@@ -38,7 +38,7 @@ const leftOut = [
   [/T.*$/, 'T00:00:00.000Z'],
 ] as const
 
-/** True for the same moment, and where one of the two is the other told less exactly. */
+/** True for the same moment, and where one of the two is the other reported less exactly. */
 function mayBeSameTime(one: string, other: string): boolean {
   const isCoarser = (coarse: string, fine: string) => leftOut.some(([end, rest]) => fine.replace(end, rest) === coarse)
   return one === other || toMillisecond(one) === toMillisecond(other) || isCoarser(one, other) || isCoarser(other, one)
@@ -48,7 +48,7 @@ function toMillisecond(time: string): string {
   return time.replace(/(\.\d{3})\d+Z$/, '$1Z')
 }
 
-/** What tells one return of a payment from another: the rail's reference of it, otherwise everything but words. */
+/** What distinguishes one return of a payment from another: the rail's reference of it, otherwise everything but words. */
 export function marksOf(fact: RailFact): readonly unknown[] {
   const { failure, reachedAt, source, destination, returnReference } = fact
   if (returnReference !== undefined) return [returnReference]

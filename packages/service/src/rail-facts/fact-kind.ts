@@ -23,7 +23,7 @@ export type RailExceptionReason =
   | 'amount_mismatch'
   /** A deposit, or a return, with this reference has another amount or another destination. */
   | 'reference_reused'
-  /** The amount came back before, and nothing tells this return from that one for certain. */
+  /** The amount came back before, and nothing distinguishes this return from that one for certain. */
   | 'possible_repeat'
   /** The fact is not one that the port describes. */
   | 'unreadable'

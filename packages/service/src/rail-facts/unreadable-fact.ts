@@ -14,7 +14,7 @@ export function unreadable(said: unknown): NewRailFact {
   return { ...bare(said), payload }
 }
 
-/** The same, where what was said must not be stored, or cannot be: its digest tells it from others. */
+/** The same, where what was said must not be stored, or cannot be: its digest distinguishes it from others. */
 export function undisclosed(said: unknown): NewRailFact {
   return { ...bare(said), payload: { sha256: digestOf(jsonOf(said)) } }
 }

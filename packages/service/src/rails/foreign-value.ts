@@ -50,7 +50,7 @@ export const foreignDetails = z.object({
 })
 
 /** The same text without what Postgres cannot store, and not longer than 2,000 characters. */
-export function storableText(text: string): string {
+function storableText(text: string): string {
   return text.slice(0, longestText).toWellFormed().replaceAll('\0', '\ufffd')
 }
 

@@ -74,7 +74,7 @@ export interface RailLegDetails {
  *
  * Two facts that say the same are one. When equal parts of a payment come back, their facts differ in `returnReference`, in a
  * `transactionId` or in `failure.occurredAt`: otherwise the second part is taken for a repeat of the first, or waits for a person. What is said
- * in words, such as `failure.detail`, tells no return from another.
+ * in words, such as `failure.detail`, distinguishes no return from another.
  *
  * Ids and references have 1 to 255 characters without control characters, and times are in the years 1 to 9999. A fact with others is an
  * exception. Texts for people are cut after 2,000 characters.

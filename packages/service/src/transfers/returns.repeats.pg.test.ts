@@ -54,7 +54,7 @@ const factsOf = async (transferId: string) => {
   return rows
 }
 
-/** Reports a part twice, told otherwise the second time: how much came back, and the reasons of exceptions. */
+/** Reports a part twice, in other words the second time: how much came back, and the reasons of exceptions. */
 const reportTwice = async (first: Partial<RailFact>, second: Partial<RailFact>, together: boolean) => {
   const transfer = await complete()
   const before = await payments.balance()
@@ -77,7 +77,7 @@ describe.each([
   ['one after the other', false],
 ])('reports of a part, %s,', (_, together) => {
   it.each<[string, Partial<RailFact>, Partial<RailFact>]>([
-    ['other words', {}, failed({ detail: 'Told otherwise' })],
+    ['other words', {}, failed({ detail: 'Said otherwise' })],
     ['another type', {}, failed({ type: 'unknown' })],
     ['words of the network', {}, failed({ achReturn: { code: 'R01', reason: 'Funds', category: 'Funds' } })],
     ['another name of the sender', details({ senderName: 'Ada' }), details({ senderName: 'ADA' })],
