@@ -94,7 +94,7 @@ function openInstance(host: Settings, at: number): Instance {
   const startLimit = () =>
     setTimeout(() => lose(new Error(`Postgres did not begin or end a transaction in ${limitMs} ms.`)), limitMs)
   const sockets = new Set<HostSocket>()
-  let hasOwn = false
+  let opened = 0
   let isReady = false
   let isWhole = true
   let ended = ''
@@ -115,8 +115,7 @@ function openInstance(host: Settings, at: number): Instance {
     pass: () => passwordOf(host, lose),
     async socket() {
       // The limit of the transaction covers the start of its own connection.
-      const isOwn = !hasOwn
-      hasOwn = true
+      const isOwn = opened++ === 0
       const own = isOwn ? losing : besides()
       const onReady = isOwn ? undefined : limitStart(own, limitMs)
       const signal = AbortSignal.any([losing.signal, AbortSignal.timeout(limitMs)])
