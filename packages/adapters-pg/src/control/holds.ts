@@ -7,7 +7,8 @@ import { type Row, statements } from '../database/statement.ts'
 const texts = {
   lock_held: `select t.id from {{schema}}.transfer t where t.id = $1 for no key update`,
   // What others wrote until they unlocked the transfer counts, so it is read by a statement behind the lock.
-  held: `select (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
+  held: `select coalesce(t.expires_at <= clock_timestamp(), false) as is_expired,
+      (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
       case when t.stage = 'held' then (
         select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('name', h.name, 'policy', nullif(h.policy, ''), 'policyVersion', h.policy_version,
           'why', h.why, 'actor', h.actor, 'requirement', h.requirement, 'since', {{schema}}.iso(h.since))) order by h.name, h.policy)
@@ -64,6 +65,7 @@ const readHeld = rowDecoder('hold', { held: Column.word<'held' | 'before' | 'cla
 const readReleased = rowDecoder('release', { released: Column.boolean })
 const readRejected = rowDecoder('reject', { rejected: Column.boolean })
 const readState = rowDecoder('held transfer', {
+  isExpired: Column.boolean,
   createdBy: Column.nullable(Column.text),
   holds: Column.nullable(Column.json<readonly StoredHold[]>()),
   approvals: Column.nullable(Column.json<readonly Approval[]>()),
@@ -76,6 +78,6 @@ interface StoredHold extends Hold {
 }
 
 const readHeldState = (row: Row): HeldState => {
-  const { createdBy, holds, approvals } = readState(row)
-  return { createdBy, holds: holds ?? [], approvals: approvals ?? [] }
+  const { isExpired, createdBy, holds, approvals } = readState(row)
+  return { isExpired, createdBy, holds: holds ?? [], approvals: approvals ?? [] }
 }

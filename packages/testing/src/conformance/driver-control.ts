@@ -22,7 +22,7 @@ export function describeControl<Tx>({ subject, engine, payout, text }: ControlBe
     const note = { actor: text, reason: text }
     const request = () => payout({ createdBy: 'carl' })
     const set = (policies: Parameters<typeof other.policies.set>[1]) =>
-      subject.transaction((tx) => other.policies.set(tx, policies, note))
+      subject.transaction((tx) => other.policies.set(tx, policies, { ...note, clear: policies.length === 0 }))
     await set([{ name: 'control', when: { accounts: ['control'] }, approvals: [{ roles: ['finance'] }] }])
     try {
       const held = await subject.transaction(async (tx) => [
