@@ -1,5 +1,5 @@
 -- Ends held transfers as failed whose time to be sent has passed, as a worker ends queued ones; returns how many. One that somebody has locked, and one that
--- may have an effect, is passed over.
+-- may have an effect, is passed over, and behind the fence all are: what was held in the backup may have been released and paid since.
 create or replace function {{schema}}.expire_held(p_limit integer) returns integer language plpgsql as $$
 declare
   v_ids text[];
@@ -9,6 +9,7 @@ begin
     select t.id from {{schema}}.transfer t
     where t.stage = 'held' and t.expires_at <= clock_timestamp() and t.id in (select h.transfer_id from {{schema}}.hold h)
       and {{schema}}.effect_of(t) = 'none'
+      and not exists (select from {{schema}}.known_database h where h.fenced_since is not null)
     order by t.id limit p_limit for no key update of t skip locked
   ), ended as (
     update {{schema}}.transfer t

@@ -86,6 +86,16 @@ describe('a held transfer that nobody has released in time', async () => {
     expect(await expire()).toEqual({ ended: 0 })
   })
 
+  it('is not ended behind the fence, where it may have been released and paid since the backup', async () => {
+    const engine = open()
+    const id = await hold(engine)
+    await commit((tx) => engine.fence(tx, note))
+    expect(await expire()).toEqual({ ended: 0 })
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'held', status: 'pending' })
+    await pool.query('update outlay.known_database set fenced_since = null, fence_id = null')
+    expect(await expire()).toEqual({ ended: 1 })
+  })
+
   it('is none before its time, nor without one', async () => {
     const engine = open()
     const { id } = await enqueue(engine, { expiresAt: new Date(Date.now() + 3_600_000) })

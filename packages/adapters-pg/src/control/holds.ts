@@ -18,9 +18,7 @@ const texts = {
         from {{schema}}.approval a where a.transfer_id = t.id) as approvals
     from {{schema}}.transfer t where t.id = $1`,
   hold_transfer: 'select {{schema}}.hold_transfer($1, $2::uuid, $3, $4) as held',
-  // A transaction whose snapshot does not have this approval fails at the lock of the transfer, instead of counting without it.
-  add_approval: `with touched as (update {{schema}}.transfer t set updated_at = clock_timestamp() where t.id = $1)
-    insert into {{schema}}.approval (transfer_id, actor, roles, note) values ($1, $2, $3::text[], $4)`,
+  add_approval: 'select {{schema}}.add_approval($1, $2, $3::text[], $4)::text',
   release_holds: 'select {{schema}}.release_holds($1, $2::uuid, $3::jsonb, $4) as released',
   reject_held: 'select {{schema}}.reject_held($1, $2::uuid) as rejected',
 } as const

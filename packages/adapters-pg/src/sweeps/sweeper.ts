@@ -127,12 +127,14 @@ function startReleases<Tx>({ transfers, logger, loops }: SweeperOptions<Tx>): Lo
 }
 
 /** No worker claims a held transfer, so nothing else finds out that nobody has released it in time. */
-function startExpiry<Tx>({ expiredHolds, logger, loops }: SweeperOptions<Tx>): Loop {
+function startExpiry<Tx>({ expiredHolds, guard, logger, loops }: SweeperOptions<Tx>): Loop {
   return startLoop({
     name: 'sweep expired holds',
     logger,
     loops,
     async turn() {
+      // In a copy, and after a restore, one that is held may have been paid.
+      if (!guard.isFamiliar()) return newsPauseMs
       const ended = await expiredHolds.expire(expiredAtOnce)
       if (ended > 0) logger.warn({ ended }, 'Some held transfers were not released in time; they failed as expired.')
       return ended === expiredAtOnce ? 0 : expiryPauseMs
