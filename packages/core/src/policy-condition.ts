@@ -300,6 +300,8 @@ function readConditions(value: unknown, field: string, reading: PolicyReading): 
 
 /** Rules of the conditions of policies. */
 export const PolicyConditions = {
+  /** Names of all conditions. */
+  members: conditionMembers,
   /**
    * Reads conditions; names of the catalog come out canonical.
    * @throws OutlayError `invalid_request`, `metadata_too_large` with the field

@@ -223,6 +223,16 @@ describe('a policy', () => {
     expect(unknown?.split(':')[0]).toBe(field)
   })
 
+  it.each<[object]>([
+    [{ name: 'p', notify: 'anna' }],
+    [{ name: 'p', hold: 'h', until: '2027-01-01' }],
+    [{ name: 'p', hold: 'h', when: { rails: ['wire'], velocity: {} } }],
+    [{ name: 'p' }],
+  ])('that is stored as %j is never passed over', (stored) => {
+    const judge = () => evaluatePolicies([stored as Policy], transfer, facts)
+    expect(judge).toThrow(expect.objectContaining({ code: 'policy_unknown' }))
+  })
+
   it('has a name of its own', () => {
     const one = { name: 'p', hold: 'h' }
     expect(() => read(one, one)).toThrow(expect.objectContaining({ field: '1.name' }))

@@ -49,12 +49,27 @@ function holdOf({ name, approvals, inOrder = false, hold }: Policy): PolicyHold 
   return hold === undefined ? undefined : { name: 'limit', policy: name, why: hold }
 }
 
-/** Says what policies ask for of a transfer: the first refusal, or the holds of all that apply. Pure. */
+/** A kind or a condition that is passed over would hold nothing. */
+function refuseUnknown(policy: Policy): void {
+  const { name, when = {}, approvals, hold, refuse: why } = policy
+  const members = [...Object.keys(policy), ...Object.keys(when).map((member) => `when.${member}`)]
+  const unknown = members.find((member) => !knownMembers.has(member))
+  if (unknown === undefined && [approvals, hold, why].some((one) => one !== undefined)) return
+  const what = unknown === undefined ? 'is of a kind' : `has ${unknown},`
+  const message = `The policy ${name} ${what} that this release does not know, so nothing can be judged by it; update this process.`
+  throw new OutlayError('policy_unknown', message)
+}
+
+/**
+ * Says what policies ask for of a transfer: the first refusal, or the holds of all that apply. Pure.
+ * @throws OutlayError `policy_unknown` for a policy with a member that this release does not know
+ */
 export function evaluatePolicies(
   policies: readonly Policy[],
   transfer: JudgedTransfer,
   facts: PolicyFacts,
 ): PolicyVerdict {
+  policies.forEach(refuseUnknown)
   const applying = policies.filter(({ when = {} }) => PolicyConditions.matches(when, transfer, facts))
   const refusing = applying.find(({ refuse }) => refuse !== undefined)
   if (refusing?.refuse !== undefined) return { refusal: { policy: refusing.name, why: refusing.refuse } }
@@ -72,6 +87,7 @@ const { refuse, readMembers, readText, readList } = PolicyInput
 const policyMembers = Object.keys({
   ...{ name: true, when: true, approvals: true, inOrder: true, hold: true, refuse: true },
 } satisfies Record<keyof Policy, true>)
+const knownMembers = new Set([...policyMembers, ...PolicyConditions.members.map((member) => `when.${member}`)])
 const stepMembers = Object.keys({ count: true, roles: true } satisfies Record<keyof ApprovalStep, true>)
 
 function readStep(value: unknown, field: string, { isStored }: PolicyReading): ApprovalStep {
