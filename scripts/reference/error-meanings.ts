@@ -160,4 +160,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'A node, or the directory of accounts, did not answer in time.',
     'Try again when it is back; the accounts of the other nodes do not wait.',
   ],
+  policy_unknown: [
+    'The policies have a kind, a condition or a name that this release or the catalog of this process does not know, so nothing is enqueued past them.',
+    'Update the process, give it the catalog of the one that set them, or set policies that it knows.',
+  ],
 }

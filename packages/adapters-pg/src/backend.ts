@@ -13,6 +13,7 @@ import { startBatchFolder } from './batches/folder.ts'
 import { type ClockJumpStore, createClockJumpStore } from './clock/clock-jumps.ts'
 import { startClockWatch } from './clock/clock-watch.ts'
 import { createAuditStore } from './control/audit.ts'
+import { createExpiredHoldStore, type ExpiredHoldStore } from './control/expired-holds.ts'
 import { createHoldStore } from './control/holds.ts'
 import { createPolicyStore } from './control/policies.ts'
 import type { Driver, SqlSession } from './database/driver.ts'
@@ -117,6 +118,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     gateways: createGatewayStore(driver, tokens),
     polls: createPollStore(driver, tokens),
     counterparties: createCounterpartyStore(driver, tokens),
+    expiredHolds: createExpiredHoldStore(driver, tokens),
     readings: createListReadingStore(driver, tokens),
     watched: createWatchedAccountStore(driver, tokens),
     returnReadings: createReturnReadingStore(driver, tokens),
@@ -253,6 +255,7 @@ interface Parts<Tx> {
   readonly polls: PollStore
   readonly gateways: GatewayStore
   readonly counterparties: CounterpartyStore<Tx>
+  readonly expiredHolds: ExpiredHoldStore
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
   readonly returnReadings: ReturnReadingStore

@@ -16,6 +16,7 @@ export const healthyFacts: HealthFacts = {
     heldReturns: none,
     endedInDoubt: { ...none, lastDetail: null },
     awaitingFunds: none,
+    held: none,
     deferred: [],
     missing: none,
     overduePolls: none,

@@ -12,6 +12,10 @@ describe('an approval', () => {
     expect(Approval.sameActor('Ada', ' ada ')).toBe(true)
     expect(Approval.sameActor('ada', 'ａｄａ')).toBe(true)
     expect(Approval.sameActor('ada', 'adam')).toBe(false)
+    for (const other of ['a\u200Bda', 'аda', 'αDA', 'ada\u00A0', '\u2060ada', 'ad\uFE0Fa'])
+      expect(Approval.sameActor('ada', other), other).toBe(true)
+    expect(Approval.sameActor('Ann  Lee', 'ann\u2003lee')).toBe(true)
+    expect(Approval.sameActor('Анна', 'Антон')).toBe(false)
   })
 
   it('takes as many people as its steps say', () => {
@@ -57,5 +61,18 @@ describe('an approval', () => {
     const two = asks(false, { count: 2 })
     expect(Approval.counts(two, [both], by('ADA', 'finance'))).toBe(false)
     expect(Approval.missing(two, [both, by('ada')])).toHaveLength(1)
+  })
+
+  it.each<[unknown, boolean]>([
+    [{ steps: [{}], inOrder: false }, true],
+    [{ steps: [{ count: 2, roles: ['cfo'] }], inOrder: true }, true],
+    [{ steps: [{ count: 2, notRoles: ['cfo'] }], inOrder: true }, false],
+    [{ steps: [{ roles: [] }], inOrder: true }, false],
+    [{ steps: [], inOrder: true }, false],
+    [{ steps: [{}], inOrder: true, within: 'P1D' }, false],
+    [{ anyOf: [] }, false],
+    [null, false],
+  ])('that is asked for as %j is known: %s', (requirement, known) => {
+    expect(Approval.isKnown(requirement)).toBe(known)
   })
 })

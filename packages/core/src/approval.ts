@@ -84,14 +84,53 @@ function endOfStep(places: readonly ApprovalStep[], from: number): number {
   return end === -1 ? places.length : end
 }
 
-/** One spelling for each person, so that nobody approves twice as Ada and as ada. */
-const spelling = (actor: string): string => actor.normalize('NFKC').trim().toLowerCase()
+/** Letters of other scripts that are drawn as Latin ones, in capitals: Greek, then Cyrillic. */
+const drawnAlike: ReadonlyMap<string, string> = new Map(
+  ['ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX', 'АA ВB ЕE ЅS ІI ЈJ КK МM НH ОO РP СC ТT УY ХX ԚQ ԜW ҺH ԌG ӀI']
+    .flatMap((pairs) => pairs.split(' '))
+    .map((pair) => [[...pair][0] ?? '', [...pair][1] ?? ''] as const),
+)
+
+/** One spelling for each person, so that nobody approves twice as Ada and as ada, or in letters of another script that are drawn the same. */
+const spelling = (actor: string): string =>
+  [
+    ...actor
+      .normalize('NFKC')
+      .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+      .toUpperCase()
+      .normalize('NFKC'),
+  ]
+    .map((letter) => drawnAlike.get(letter) ?? letter)
+    .join('')
+    .replace(/\s+/gu, ' ')
+    .trim()
 
 const sameActor = (one: string, other: string): boolean => spelling(one) === spelling(other)
 
+/** A step of a later release may ask for more than this one knows. */
+const isKnown = (requirement: unknown): boolean => {
+  const { steps, inOrder, ...others } = (requirement ?? {}) as Partial<ApprovalRequirement>
+  return (
+    Array.isArray(steps) &&
+    steps.length > 0 &&
+    typeof inOrder === 'boolean' &&
+    Object.keys(others).length === 0 &&
+    steps.every(isKnownStep)
+  )
+}
+
+const isKnownStep = (step: unknown): boolean => {
+  const { count = 1, roles = ['any'], ...others } = (step ?? {}) as ApprovalStep
+  const isCount = Number.isInteger(count) && count > 0
+  const areRoles = Array.isArray(roles) && roles.length > 0 && roles.every((role) => typeof role === 'string')
+  return isCount && areRoles && Object.keys(others).length === 0
+}
+
 /** Rules of approvals. */
 export const Approval = {
-  /** True when the names are those of one person: letter case, form and outer spaces make no difference. */
+  /** True where this release knows all that a stored requirement asks for. */
+  isKnown,
+  /** True when the names are those of one person: letter case, form, spaces, invisible characters and letters of other scripts that are drawn the same make no difference. */
   sameActor,
   /** The steps that have not got all of their approvals, once for each that is missing; none when it is approved. */
   missing: openPlaces,

@@ -36,6 +36,15 @@ export * from './limits.ts'
 export * from './metadata.ts'
 export * from './payment.ts'
 export * from './policy.ts'
+export type {
+  AmountRange,
+  JudgedTransfer,
+  PolicyConditions,
+  PolicyDay,
+  PolicyFacts,
+  PolicyTime,
+} from './policy-condition.ts'
+export { policyDays } from './policy-condition.ts'
 export * from './ports/accounts.ts'
 export type { AuditQuery, AuditRecord } from './ports/audit.ts'
 export type { Backend } from './ports/backend.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { defaultCatalog } from './catalog.ts'
-import { evaluatePolicies, type JudgedTransfer, Policy, type PolicyConditions } from './policy.ts'
+import { createCatalog, defaultCatalog } from './catalog.ts'
+import { evaluatePolicies, Policy } from './policy.ts'
+import type { JudgedTransfer, PolicyConditions } from './policy-condition.ts'
 
 const transfer: JudgedTransfer = {
   accountId: 'acme',
@@ -12,7 +13,7 @@ const transfer: JudgedTransfer = {
   metadata: { run: 'salaries' },
 }
 // A Thursday.
-const facts = { now: new Date('2026-11-26T17:30:00Z'), flow: 'offramp' } as const
+const facts = { now: new Date('2026-11-26T17:30:00Z'), flow: 'offramp', catalog: defaultCatalog } as const
 
 const read = (...policies: unknown[]) => Policy.parseAll(policies, defaultCatalog)
 
@@ -33,9 +34,14 @@ describe('a policy', () => {
     [{ amounts: { USD: { from: '10000.01' } } }, false],
     [{ amounts: { USD: { below: '10000' } } }, false],
     [{ amounts: { USD: { from: '9', below: '10000.000001' } } }, true],
-    [{ amounts: { USDC: { from: '1' } } }, false],
+    [{ amounts: { USDC: { from: '10000' } } }, true],
+    [{ amounts: { USDC: { from: '10000.000001' } } }, false],
+    [{ amounts: { USDT: { from: '1' } } }, false],
+    [{ amounts: { MXN: { from: '1' } } }, false],
+    [{ amounts: { USDT: { from: '1' }, USDC: { from: '1' } } }, true],
     [{ currencies: ['USD'] }, true],
-    [{ currencies: ['USDC'] }, false],
+    [{ currencies: ['USDC'] }, true],
+    [{ currencies: ['USDT', 'MXN'] }, false],
     [{ flows: ['onramp', 'offramp'] }, true],
     [{ flows: ['swap'] }, false],
     [{ rails: ['ach_credit'] }, true],
@@ -71,6 +77,54 @@ describe('a policy', () => {
     ['2026-07-01T00:00:00Z', { zone: 'UTC', from: '00:00', to: '00:01' }, true],
   ])('at %s with the time %j applies: %s', (now, time, expected) => {
     expect(applies({ time }, transfer, new Date(now))).toBe(expected)
+  })
+
+  it.each(['USD', 'USDC'])('sees the same money whatever its amount is stated in, such as %s', (currency) => {
+    const stated = { ...transfer, request: { ...transfer.request, amount: { value: '10000', currency } } }
+    for (const named of ['USD', 'USDC', 'usd']) {
+      expect(applies({ amounts: { [named]: { from: '10000.00' } } }, stated)).toBe(true)
+      expect(applies({ amounts: { [named]: { from: '10000.01' } } }, stated)).toBe(false)
+      expect(applies({ currencies: [named] }, stated)).toBe(true)
+    }
+  })
+
+  it('about an amount that is not known, as of the other side of a quote, applies', () => {
+    const destination = { addressId: 'payee', valueType: 'MXN', transferType: 'spei' }
+    const quoted = { ...transfer, request: { ...transfer.request, destination, quoteId: 'q' } }
+    expect(applies({ amounts: { MXN: { from: '900000' } } }, quoted)).toBe(true)
+    expect(applies({ amounts: { USD: { from: '900000' } } }, quoted)).toBe(false)
+  })
+
+  it('about a counterparty by its id is about the same details in full, and about those that it cannot compare', () => {
+    const address = { kind: 'bank_account', name: 'Ada', lastFour: '6789', transferTypes: ['ach_credit'] } as const
+    const leg = { valueType: 'USD', transferType: 'ach_credit' }
+    const pay = (destination: JudgedTransfer['request']['destination'], ...known: [string, string[]][]) => {
+      const judged = { ...transfer, request: { ...transfer.request, destination } }
+      const given = { ...facts, registered: new Map(known) }
+      const policies = read({ name: 'p', when: { counterparties: ['ada'] }, hold: 'held' })
+      const verdict = evaluatePolicies(policies, judged, given)
+      return verdict.refusal === undefined && verdict.holds.length > 0
+    }
+    const inFull = { ...leg, address: { ...address, fingerprint: 'f' } }
+    expect(pay(inFull, ['ada', ['f']])).toBe(true)
+    expect(pay(inFull, ['ada', ['other']])).toBe(false)
+    expect(pay(inFull)).toBe(true)
+    // Registered since, under an id of another gateway.
+    expect(pay({ ...inFull, addressId: 'bob' }, ['ada', ['f']])).toBe(true)
+    expect(pay({ ...inFull, addressId: 'bob' })).toBe(false)
+    expect(pay({ ...leg, addressId: 'ada' })).toBe(true)
+  })
+
+  it('of a time applies to what is enqueued then, and to what may not be sent before then', () => {
+    const time = { zone: 'UTC', from: '20:00', to: '06:00' }
+    const at = (now: string, notBefore: string | null) => applies({ time }, { ...transfer, notBefore }, new Date(now))
+    const [day, night] = ['2026-11-26T14:00:00Z', '2026-11-26T22:00:00Z']
+    expect(at(day, null)).toBe(false)
+    expect(at(day, night)).toBe(true)
+    expect(at(night, '2026-11-27T10:00:00Z')).toBe(true)
+    expect(at(day, '2026-11-27T10:00:00Z')).toBe(false)
+    // A moment that has passed is none: it is sent at once.
+    expect(at(day, '2026-11-25T22:00:00Z')).toBe(false)
   })
 
   it('refuses before others hold, and all that apply hold', () => {
@@ -109,6 +163,23 @@ describe('a policy', () => {
     [{ name: 'p', approvals: [{ count: 0 }] }, '0.approvals.0.count'],
     [{ name: 'p', approvals: [{ roles: [] }] }, '0.approvals.0.roles'],
     [{ name: 'p', approvals: [{ role: 'cfo' }] }, '0.approvals.0.role'],
+    [{ name: 'p', approvals: [{ roles: undefined }] }, '0.approvals.0.roles'],
+    [{ name: 'p', approvals: [{ count: undefined }] }, '0.approvals.0.count'],
+    [{ name: 'p', approvals: [{ roles: Array(1) }] }, '0.approvals.0.roles.0'],
+    [{ name: 'p', approvals: [{ roles: ['cfo '] }] }, '0.approvals.0.roles.0'],
+    [{ name: 'p', approvals: [['cfo']] }, '0.approvals.0'],
+    [{ name: 'p', approvals: [new Map([['roles', ['cfo']]])] }, '0.approvals.0'],
+    [{ name: 'p', hold: 'h', when: undefined }, '0.when'],
+    [{ name: 'p', hold: 'h', when: null }, '0.when'],
+    [{ name: 'p', hold: 'h', when: [] }, '0.when'],
+    [{ name: 'p', hold: 'h', when: { accounts: ['acct 42'] } }, '0.when.accounts.0'],
+    [{ name: 'p', hold: 'h', when: { accounts: ['acct_42', 'acct_43 '] } }, '0.when.accounts.1'],
+    [{ name: 'p', hold: 'h', when: { counterparties: [''] } }, '0.when.counterparties.0'],
+    [{ name: 'p', hold: 'h', when: { time: { zone: 'UTC', days: undefined } } }, '0.when.time.days'],
+    [{ name: 'p', hold: 'h', when: { amounts: { USD: { from: undefined, below: '2' } } } }, '0.when.amounts.USD.from'],
+    [{ name: 'p', hold: 'h', when: { amounts: { USD: { form: '2' } } } }, '0.when.amounts.USD.form'],
+    [{ name: 'p', hold: 'h', when: { amounts: { USD: { below: '0.00' } } } }, '0.when.amounts.USD'],
+    [{ name: 'p', hold: 'h', when: { amounts: { MXN: { from: '10000.001' } } } }, '0.when.amounts.MXN.from'],
     [{ name: 'p', hold: 'h', when: { amount: {} } }, '0.when.amount'],
     [{ name: 'p', hold: 'h', when: { amounts: {} } }, '0.when.amounts'],
     [{ name: 'p', hold: 'h', when: { amounts: { USD: {} } } }, '0.when.amounts.USD'],
@@ -124,6 +195,42 @@ describe('a policy', () => {
     [{ name: 'p', hold: 'h', when: { time: { zone: 'UTC', from: '08:00', to: '08:00' } } }, '0.when.time.to'],
   ])('%j is refused at %s', (policy, field) => {
     expect(() => read(policy)).toThrow(expect.objectContaining({ code: 'invalid_request', field }))
+  })
+
+  it('about a currency that nothing moves is refused, since it would never match', () => {
+    const catalog = createCatalog({ valueTypes: [{ name: 'XAU', kind: 'fiat', scale: 2 }] })
+    const set = (when: PolicyConditions) => () => Policy.parseAll([{ name: 'p', when, hold: 'h' }], catalog)
+    expect(set({ amounts: { XAU: { from: '1' } } })).toThrow(expect.objectContaining({ field: '0.when.amounts.XAU' }))
+    expect(set({ currencies: ['USD', 'XAU'] })).toThrow(expect.objectContaining({ field: '0.when.currencies.1' }))
+  })
+
+  it.each<[unknown, string | undefined]>([
+    [{ name: 'p', hold: 'h', when: { accounts: ['acct 42'], amounts: { USD: { from: '0.0000001' } } } }, undefined],
+    [{ name: 'p', hold: 'h', when: { time: { zone: 'Mars/Olympus_Mons' } } }, undefined],
+    [{ name: 'p', approvals: [{ count: 2, roles: ['cfo '] }], inOrder: true }, undefined],
+    [{ name: 'p', notify: 'anna' }, '0.notify'],
+    [{ name: 'p', hold: 'h', from: '2027-01-01' }, '0.from'],
+    [{ name: 'p', hold: 'h', when: { velocity: { perDay: 3 } } }, '0.when.velocity'],
+    [{ name: 'p', hold: 'h', when: { flows: ['bridge'] } }, '0.when.flows.0'],
+    [{ name: 'p', hold: 'h', when: { amounts: { USD: { from: '1', perDay: true } } } }, '0.when.amounts.USD.perDay'],
+    [{ name: 'p', hold: 'h', when: { amounts: { EUR: { from: '1' } } } }, '0.when.amounts.EUR'],
+    [{ name: 'p', hold: 'h', when: { counterparties: [{ fingerprint: 'f' }] } }, '0.when.counterparties.0'],
+    [{ name: 'p', approvals: [{ count: 2, notRoles: ['cfo'] }] }, '0.approvals.0.notRoles'],
+    [{ name: 'p', approvals: [{ count: 20 }] }, '0.approvals.0.count'],
+    [{ name: 'p' }, '0'],
+  ])('that is stored as %j has what this release does not know: %s', (stored, field) => {
+    const unknown = Policy.findUnknown([stored], defaultCatalog)
+    expect(unknown?.split(':')[0]).toBe(field)
+  })
+
+  it.each<[object]>([
+    [{ name: 'p', notify: 'anna' }],
+    [{ name: 'p', hold: 'h', until: '2027-01-01' }],
+    [{ name: 'p', hold: 'h', when: { rails: ['wire'], velocity: {} } }],
+    [{ name: 'p' }],
+  ])('that is stored as %j is never passed over', (stored) => {
+    const judge = () => evaluatePolicies([stored as Policy], transfer, facts)
+    expect(judge).toThrow(expect.objectContaining({ code: 'policy_unknown' }))
   })
 
   it('has a name of its own', () => {

@@ -23,7 +23,9 @@ export async function setPolicies(at: Run, from: number | null): Promise<string>
   const board = await startWorker(at, { works: false, isSteady: true })
   try {
     const set = board.engine.policies.set
-    const { version } = await board.transaction((tx) => set(tx, from === null ? [] : policiesFrom(from), note))
+    const { version } = await board.transaction((tx) =>
+      from === null ? set(tx, [], { ...note, clear: true }) : set(tx, policiesFrom(from), note),
+    )
     at.approvedFrom = from ?? undefined
     return `version ${version}`
   } finally {

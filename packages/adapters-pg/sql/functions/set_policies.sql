@@ -1,5 +1,7 @@
--- Writes the next version of the policies, which the caller has locked. Without policies there is no row that an enqueue has to compare.
-create or replace function {{schema}}.set_policies(p_version integer, p_policies jsonb, p_actor text, p_reason text) returns void language plpgsql as $$
+-- Writes the next version of the policies, which the caller has locked. Without policies there is no row that an enqueue has to compare. It has the rights of
+-- its owner: nobody else writes the tables, so what holds is always a version that stays. Its path keeps operators and functions of a caller out.
+create or replace function {{schema}}.set_policies(p_version integer, p_policies jsonb, p_actor text, p_reason text) returns void language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_tag text := gen_random_uuid()::text;
 begin

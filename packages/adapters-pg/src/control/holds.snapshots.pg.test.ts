@@ -44,7 +44,7 @@ describe('a held transfer in a transaction with a snapshot', async () => {
       const work =
         id === approved
           ? engine.transfers.approve(host, id, { actor: 'anna' })
-          : engine.transfers.release(host, id, note)
+          : engine.transfers.release(host, id, { ...note, hold: 'limit', policy: 'odd' })
       expect(await code(work)).toBe('40001')
       expect(await engine.transfers.get(id)).toMatchObject({ stage: 'held' })
     }

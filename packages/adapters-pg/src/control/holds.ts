@@ -7,7 +7,8 @@ import { type Row, statements } from '../database/statement.ts'
 const texts = {
   lock_held: `select t.id from {{schema}}.transfer t where t.id = $1 for no key update`,
   // What others wrote until they unlocked the transfer counts, so it is read by a statement behind the lock.
-  held: `select (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
+  held: `select coalesce(t.expires_at <= clock_timestamp(), false) as is_expired,
+      (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
       case when t.stage = 'held' then (
         select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('name', h.name, 'policy', nullif(h.policy, ''), 'policyVersion', h.policy_version,
           'why', h.why, 'actor', h.actor, 'requirement', h.requirement, 'since', {{schema}}.iso(h.since))) order by h.name, h.policy)
@@ -17,9 +18,7 @@ const texts = {
         from {{schema}}.approval a where a.transfer_id = t.id) as approvals
     from {{schema}}.transfer t where t.id = $1`,
   hold_transfer: 'select {{schema}}.hold_transfer($1, $2::uuid, $3, $4) as held',
-  // A transaction whose snapshot does not have this approval fails at the lock of the transfer, instead of counting without it.
-  add_approval: `with touched as (update {{schema}}.transfer t set updated_at = clock_timestamp() where t.id = $1)
-    insert into {{schema}}.approval (transfer_id, actor, roles, note) values ($1, $2, $3::text[], $4)`,
+  add_approval: 'select {{schema}}.add_approval($1, $2, $3::text[], $4)::text',
   release_holds: 'select {{schema}}.release_holds($1, $2::uuid, $3::jsonb, $4) as released',
   reject_held: 'select {{schema}}.reject_held($1, $2::uuid) as rejected',
 } as const
@@ -64,6 +63,7 @@ const readHeld = rowDecoder('hold', { held: Column.word<'held' | 'before' | 'cla
 const readReleased = rowDecoder('release', { released: Column.boolean })
 const readRejected = rowDecoder('reject', { rejected: Column.boolean })
 const readState = rowDecoder('held transfer', {
+  isExpired: Column.boolean,
   createdBy: Column.nullable(Column.text),
   holds: Column.nullable(Column.json<readonly StoredHold[]>()),
   approvals: Column.nullable(Column.json<readonly Approval[]>()),
@@ -76,6 +76,6 @@ interface StoredHold extends Hold {
 }
 
 const readHeldState = (row: Row): HeldState => {
-  const { createdBy, holds, approvals } = readState(row)
-  return { createdBy, holds: holds ?? [], approvals: approvals ?? [] }
+  const { isExpired, createdBy, holds, approvals } = readState(row)
+  return { isExpired, createdBy, holds: holds ?? [], approvals: approvals ?? [] }
 }

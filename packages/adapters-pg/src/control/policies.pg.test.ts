@@ -28,7 +28,8 @@ describe('policies', async () => {
     await tx.query(`begin isolation level ${isolation}`)
     return tx
   }
-  const set = (engine: HostEngine, ...policies: Policy[]) => commit((tx) => engine.policies.set(tx, policies, note))
+  const set = (engine: HostEngine, ...policies: Policy[]) =>
+    commit((tx) => engine.policies.set(tx, policies, policies.length === 0 ? { ...note, clear: true } : note))
   const held = (engine: HostEngine, overrides: Partial<EnqueueRequest> = {}) =>
     enqueue(engine, { amount, createdBy: 'carl', ...overrides })
   const approve = (engine: HostEngine, id: string, actor: string, on?: PoolClient) => {
@@ -271,7 +272,8 @@ describe('policies', async () => {
     const engine = open()
     await set(engine, { name: 'odd', hold: 'check it' }, large)
     const { id } = await held(engine)
-    const release = (actor: string) => commit((tx) => engine.transfers.release(tx, id, { actor, reason: 'checked' }))
+    const release = (actor: string) =>
+      commit((tx) => engine.transfers.release(tx, id, { actor, reason: 'checked', hold: 'limit', policy: 'odd' }))
     expect(await refusal(release('Carl'))).toMatchObject({ code: 'approval_refused' })
     expect(await release('olga')).toBe(true)
     expect(await engine.transfers.get(id)).toMatchObject({ stage: 'held', reason: 'approval' })
@@ -353,7 +355,7 @@ describe('policies', async () => {
     expect(await engine.policies.get()).toMatchObject({ version: 0, policies: [] })
     await set(engine, large)
     const first = await begin()
-    await engine.policies.set(first, [], note)
+    await engine.policies.set(first, [], { ...note, clear: true })
     const second = refusal(commit((tx) => engine.policies.set(tx, [large], { ...note, expectedVersion: 1 })))
     await waitForLock()
     await first.query('commit')

@@ -11,6 +11,7 @@ const texts = {
   policies: `${versionText} order by v.version desc limit 1`,
   policies_of_version: `${versionText} where v.version = $1`,
   lock_policies: `select pg_advisory_xact_lock(hashtextextended('outlay policies {{schema}}', 0))::text`,
+  registered: 'select f.address_id, f.fingerprints from {{schema}}.registered_fingerprints($1::text[]) f',
   set_policies: 'select {{schema}}.set_policies($1, $2::jsonb, $3, $4)::text',
 } as const
 
@@ -25,6 +26,10 @@ export function createPolicyStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Recor
     async readPolicies(tx) {
       const known = readFirst(readKnown, await driver.execute(tx, sql.read_policies, []))
       return known ?? { version: 0, tag: null, policies: [] }
+    },
+    async findRegistered(tx, addressIds) {
+      const rows = await driver.execute(tx, sql.registered, [addressIds])
+      return new Map(rows.map(readRegistered).map(({ addressId, fingerprints }) => [addressId, fingerprints]))
     },
     async getPolicies(version, tx) {
       const [statement, values] = version === undefined ? [sql.policies, []] : [sql.policies_of_version, [version]]
@@ -45,6 +50,11 @@ const readKnown = rowDecoder('policies', {
   version: Column.integer,
   tag: Column.text,
   policies: Column.json<readonly Policy[]>(),
+})
+
+const readRegistered = rowDecoder('registered counterparties', {
+  addressId: Column.text,
+  fingerprints: Column.texts,
 })
 
 const readVersion = rowDecoder('policies', {

@@ -112,6 +112,8 @@ export interface HealthFacts {
     /** Complete transfers of which the service says that money came back, in contradiction to them: a person has to decide. */
     readonly heldReturns: Group
     readonly awaitingFunds: Group
+    /** Transfers that people have to approve or release, since when the first of what holds them does. */
+    readonly held: Group
     /** Transfers that may be sent and are deferred again and again, by why; since when they could have been sent. */
     readonly deferred: readonly DeferredTransfers[]
     /** Submitted transfers that the service does not know any more. */
@@ -224,6 +226,10 @@ const texts = {
       select t.id, t.created_at as at from {{schema}}.transfer t
       where t.remote_id is null and t.status = 'pending' and t.stage = 'awaiting_funds'
     ) g`,
+  health_held: `select ${group} from (
+      select h.transfer_id as id, min(h.since) as at from {{schema}}.hold h join {{schema}}.transfer t on t.id = h.transfer_id and t.stage = 'held'
+      group by h.transfer_id
+    ) g`,
   health_credentials: `select r.account_id, ${ms('clock_timestamp() - r.since')} as refused_ms, r.refusals
     from {{schema}}.unauthorized_account r order by r.since limit 100`,
   health_overdue_polls: `select ${group} from (
@@ -294,6 +300,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
       acceptedTwice: readLate(await one('health_accepted_twice')),
       heldReturns: readGroup(await one('health_held_returns')),
       awaitingFunds: readGroup(await one('health_funds')),
+      held: readGroup(await one('health_held')),
       deferred: (await rows('health_deferred')).map(readDeferred),
       missing: readGroup(await one('health_missing')),
       overduePolls: readGroup(await one('health_overdue_polls')),

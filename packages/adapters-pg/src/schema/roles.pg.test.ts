@@ -219,7 +219,19 @@ describe('the roles', async () => {
   it('let the one that enqueues have transfers held, and nobody write the audit by hand', async () => {
     const [web, operator] = [engineOf('enqueue'), engineOf('worker')]
     const note = { actor: 'petra', reason: 'decided' }
-    await commit('worker', (tx) => operator.policies.set(tx, [{ name: 'all', approvals: [{}] }], note))
+    const policies = [
+      { name: 'all', approvals: [{}] },
+      { name: 'payee', when: { counterparties: ['payee-1'] }, refuse: 'not that one' },
+    ]
+    await commit('worker', (tx) => operator.policies.set(tx, policies, note))
+    // What is given in full is compared with what the engine has registered, which the role does not read.
+    const address = { name: 'Grace', address: addresses.evm[1], transferTypes: ['base'] }
+    const destination = { address, valueType: 'USDC', transferType: 'base' }
+    const payGrace = samplePayout('acme', { amount: { value: '1', currency: 'USDC' }, destination })
+    await expect(commit('enqueue', (tx) => web.transfers.enqueue(tx, payGrace))).rejects.toMatchObject({
+      code: 'policy_refused',
+    })
+    await forbid('enqueue', 'select from outlay.counterparty')
     const request = () => samplePayout('acme', { createdBy: 'carl', metadata: { order: '7' } })
     const { id } = await commit('enqueue', (tx) => web.transfers.enqueue(tx, request()))
     const many = await commit('enqueue', (tx) => web.transfers.enqueueMany(tx, [request(), request()]))
@@ -240,9 +252,28 @@ describe('the roles', async () => {
       for (const part of ['worker', 'enqueue', 'reader'] as const) await forbid(part, text)
     for (const part of ['enqueue', 'reader'] as const)
       await forbid(part, `select outlay.record_audit('x', 'x', 'x', null, null, null)`)
-    await forbid('worker', `update outlay.policy_version set actor = 'x'`)
+    const approval = `insert into outlay.approval (transfer_id, actor, roles) values ('${id}', 'x', '{}')`
+    for (const text of [
+      `update outlay.policy_version set actor = 'x'`,
+      `insert into outlay.policy_version (version, tag, policies, actor, reason) values (9, 'x', '[]', 'x', 'x')`,
+      'delete from outlay.policy_state',
+      approval,
+      `update outlay.approval set actor = 'x'`,
+      'delete from outlay.approval',
+    ])
+      for (const part of ['worker', 'enqueue', 'reader'] as const) await forbid(part, text)
+    // An operator of the caller's would run with the rights of the owner.
+    const borrowing = await as('reader').query(
+      `select proname from pg_proc where pronamespace = 'outlay'::regnamespace and prosecdef
+       and proname <> 'record_audit' and not coalesce('search_path=pg_catalog, pg_temp' = any (proconfig), false)`,
+    )
+    expect(borrowing.rows).toEqual([])
+    for (const part of ['enqueue', 'reader'] as const) {
+      await forbid(part, `select outlay.set_policies(9, '[]', 'x', 'x')`)
+      await forbid(part, `select outlay.add_approval('${id}', 'x', '{}', null)`)
+    }
     await forbid('enqueue', `delete from outlay.hold`)
-    await commit('worker', (tx) => operator.policies.set(tx, [], note))
+    await commit('worker', (tx) => operator.policies.set(tx, [], { ...note, clear: true }))
     for (const one of many) await commit('worker', (tx) => operator.transfers.cancel(tx, one.id, note))
   })
 

@@ -100,13 +100,13 @@ commit;
 `
 }
 
-/** Nobody but the owner of the function writes the audit, and nobody changes what is in it or in the versions of the policies. */
+/** Nobody but the owner of the functions writes the audit, policies and approvals, and nobody changes what is in them. */
 const guardAudit = (
   schema: string,
   { enqueue, worker, reader }: Readonly<Record<'enqueue' | 'worker' | 'reader', string>>,
 ): string => `  revoke insert, update, delete on ${schema}.audit from ${worker};
-  revoke update, delete on ${schema}.policy_version from ${worker};
-  revoke execute on function ${schema}.record_audit from public, ${enqueue}, ${reader};`
+  revoke insert, update, delete on ${schema}.policy_version, ${schema}.policy_state, ${schema}.approval from ${worker};
+  revoke execute on function ${schema}.record_audit, ${schema}.set_policies, ${schema}.add_approval from public, ${enqueue}, ${reader};`
 
 /** What stands beside a transfer. To update one column of a batch is to lock its row, in transactions of repeatable read. */
 const grantEnqueue = (

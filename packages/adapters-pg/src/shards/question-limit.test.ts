@@ -42,6 +42,16 @@ it('goes on to ask a database that answers others while one question is slow', a
   expect(await ask(async () => 2)).toBe(2)
 })
 
+it('says since when a database is silent, which is not that it did not answer this question', async () => {
+  let nowMs = 0
+  const { ask } = createQuestionLimit('west', 1, () => nowMs)
+  const slow = ask(() => new Promise(() => undefined)).catch((error: Error) => error)
+  expect(await slow).toMatchObject({ ...refused, message: expect.stringContaining('no answer within 1 ms') })
+  nowMs = 7
+  const message = expect.stringContaining('a question of 7 ms ago has no answer yet, and none came since')
+  await expect(ask(async () => 1)).rejects.toMatchObject({ ...refused, message })
+})
+
 it('passes on what the database refuses with, and calls a lost connection unavailable', async () => {
   const { ask } = createQuestionLimit('west', 60_000)
   const refusal = Object.assign(new Error('permission denied'), { code: '42501' })

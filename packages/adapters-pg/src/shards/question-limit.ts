@@ -3,8 +3,9 @@ import { isUnreachable, nodeError, nodeUnavailable } from './node-reachability.t
 /** Asks one database, and waits for it no longer than a bound. */
 export interface QuestionLimit {
   /**
-   * Asks, and throws `node_unavailable` when there is no answer in time. While the database is silent it is not asked: a question has had no answer in
-   * time, and none has come since that was asked.
+   * Asks, and throws `node_unavailable` when there is no answer in time. A slow database answers others while one question runs long, and is asked on. A
+   * silent one has answered nothing since a question that is late: it is not asked until an answer comes, or that question counts as lost. One that is slow
+   * with all that it is asked is the same as a silent one from here; the message says since when.
    */
   ask<T>(question: () => Promise<T>): Promise<T>
 }
@@ -21,16 +22,22 @@ export function createQuestionLimit(
   /** When the questions without an answer in time were asked. */
   const late = new Map<symbol, number>()
   let answeredAtMs = Number.NEGATIVE_INFINITY
-  const isSilent = () => {
+  /** When the oldest question was asked that is late and behind all answers; undefined where the database is not silent. */
+  const silentSinceMs = () => {
     const lostBeforeMs = realTimeMs() - lostAfter * timeoutMs
     for (const [key, atMs] of late) if (atMs < lostBeforeMs) late.delete(key)
-    return [...late.values()].some((atMs) => atMs > answeredAtMs)
+    const behind = [...late.values()].filter((atMs) => atMs > answeredAtMs)
+    return behind.length === 0 ? undefined : Math.min(...behind)
   }
   return {
     async ask(question) {
-      if (isSilent()) throw nodeUnavailable(name, 'an earlier question has no answer yet')
-      const key = Symbol()
       const askedAtMs = realTimeMs()
+      const sinceMs = silentSinceMs()
+      if (sinceMs !== undefined) {
+        const why = `it is silent, or slow with everything: a question of ${Math.round(askedAtMs - sinceMs)} ms ago has no answer yet, and none came since`
+        throw nodeUnavailable(name, why)
+      }
+      const key = Symbol()
       const asked = callNow(question)
       const settle = (isAnswer: boolean) => {
         late.delete(key)

@@ -141,7 +141,7 @@ export function shards<Tx>(options: ShardsOptions<Tx>): Shards<Tx> {
     accounts: createShardAccounts(parts),
     batches: createShardBatches(parts),
     stops: createShardStops(parts),
-    policies: createShardPolicies(parts),
+    policies: createShardPolicies(parts, nodes),
     audit: createShardAudit(parts),
     ...createRouted(routing),
     ...createSummaries(questions),

@@ -1,4 +1,5 @@
 import type { Logger } from '@outlay/core'
+import type { ExpiredHoldStore } from '../control/expired-holds.ts'
 import type { AttemptStore } from '../dispatch/attempts.ts'
 import type { GatewayStore } from '../dispatch/gateways.ts'
 import type { CredentialStore } from '../limits/credentials.ts'
@@ -17,6 +18,12 @@ const restPerPage = 20
 
 /** Pause between checks for transfers that missed the arrival of their funds or the end of a pause, in milliseconds. */
 const releasesPauseMs = 2_000
+
+/** Pause between checks for held transfers whose time to be sent has passed, in milliseconds. */
+const expiryPauseMs = 10_000
+
+/** Held transfers ended in one statement. */
+const expiredAtOnce = 500
 
 /** Pause between checks for many due transfers, in milliseconds. */
 const duePauseMs = 500
@@ -43,6 +50,7 @@ export interface SweeperOptions<Tx> {
   readonly credentials: CredentialStore
   readonly polls: PollStore
   readonly counterparties: CounterpartyStore<Tx>
+  readonly expiredHolds: ExpiredHoldStore
   readonly guard: Pick<Guard, 'isFamiliar'>
   readonly logger: Logger
   readonly loops?: LoopList | undefined
@@ -52,7 +60,7 @@ export interface SweeperOptions<Tx> {
 
 /**
  * Starts the loops that find transfers whose wait is over: they give a job to every unsubmitted transfer that lost its own,
- * make due ones ready, release transfers that missed their funds, release transfers with restored credentials, poll transfers with an early
+ * make due ones ready, end held ones whose time has passed, release transfers that missed their funds, release transfers with restored credentials, poll transfers with an early
  * observation, and adopt transfers of others that have no row here. One more wipes details of counterparties after their time, and one
  * says which gateways this worker has.
  */
@@ -61,6 +69,7 @@ export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
     startJobs(options),
     startDue(options),
     startReleases(options),
+    startExpiry(options),
     startCredentials(options),
     ...startFindings(options),
     startWiping(options),
@@ -113,6 +122,22 @@ function startReleases<Tx>({ transfers, logger, loops }: SweeperOptions<Tx>): Lo
       await transfers.releaseMissed()
       await transfers.releaseResumed()
       return releasesPauseMs
+    },
+  })
+}
+
+/** No worker claims a held transfer, so nothing else finds out that nobody has released it in time. */
+function startExpiry<Tx>({ expiredHolds, guard, logger, loops }: SweeperOptions<Tx>): Loop {
+  return startLoop({
+    name: 'sweep expired holds',
+    logger,
+    loops,
+    async turn() {
+      // In a copy, and after a restore, one that is held may have been paid.
+      if (!guard.isFamiliar()) return newsPauseMs
+      const ended = await expiredHolds.expire(expiredAtOnce)
+      if (ended > 0) logger.warn({ ended }, 'Some held transfers were not released in time; they failed as expired.')
+      return ended === expiredAtOnce ? 0 : expiryPauseMs
     },
   })
 }

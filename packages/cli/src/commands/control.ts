@@ -47,10 +47,9 @@ export async function showPolicies(session: Session, version?: number): Promise<
 export async function setPolicies(
   session: Session,
   file: string,
-  { actor, reason, expectedVersion }: ControlNote & { readonly expectedVersion?: number | undefined },
+  note: ControlNote & { readonly expectedVersion?: number | undefined; readonly clear?: boolean | undefined },
 ): Promise<void> {
   const policies = await readPolicies(file)
-  const note = { actor, reason, expectedVersion }
   const { version } = await session.transaction((tx) => session.engine.policies.set(tx, policies, note))
   session.write({ version, policies: policies.length }, () =>
     policies.length === 0

@@ -3,6 +3,7 @@ import {
   Id,
   type OperatorNote,
   OutlayError,
+  type ReleaseNote,
   type Resolution,
   type ResubmitOptions,
   type ReturnResolution,
@@ -171,7 +172,7 @@ export async function cancelTransfers(session: Session, ids: readonly string[], 
 }
 
 /** Returns transfers to the queue with their own keys, all of them or none. */
-export async function releaseTransfers(session: Session, ids: readonly string[], by?: OperatorNote): Promise<void> {
+export async function releaseTransfers(session: Session, ids: readonly string[], by?: ReleaseNote): Promise<void> {
   const release = async (tx: Transaction, transfer: StoredTransfer) => {
     if (await session.engine.transfers.release(tx, transfer.id, by)) return
     const message = `The transfer ${transfer.id} is ${standing(transfer)}; only a held, blocked or waiting one is released.`

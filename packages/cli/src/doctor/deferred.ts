@@ -41,6 +41,16 @@ export function diagnoseUnread({ unreadWatches }: HealthFacts): readonly Finding
   return [grade('watched_unread', what, cure)]
 }
 
+/** Finds transfers that nobody has approved or released for days: a held one is no delay, so nothing else reports it. */
+export function diagnoseHeld({ transfers }: HealthFacts): readonly Finding[] {
+  const { count, samples, oldestMs } = transfers.held
+  if ((oldestMs ?? 0) < limits.heldMs) return []
+  const what = `${plural(count, 'transfer')} held until people act, the oldest for ${formatDuration(oldestMs ?? 0)}: ${samples[0]}.`
+  const cure =
+    '"outlay transfers list --stage held" has them, and "outlay transfers show" who may act. Approve, release or reject them; one with an expiresAt ends by itself.'
+  return [warning('held_long', what, cure)]
+}
+
 /**
  * Reports what is tried again and again and never sent. Such a transfer is always about to be tried, so it is never overdue: only
  * its age shows that something is wrong.

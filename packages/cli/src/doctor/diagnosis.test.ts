@@ -50,6 +50,16 @@ describe('a diagnosis', () => {
     expect(diagnose({ ...well, obstructed: many }, connection)[0]?.what).toMatch(/of a4 for 5s.*; and 245 more\.$/)
   })
 
+  it('finds what nobody has approved or released for three days', () => {
+    const held = (oldestMs: number) => ({
+      transfers: { ...well.transfers, held: { count: 2, samples: ['a', 'b'], oldestMs } },
+    })
+    expect(codes(held(71 * hour))).toEqual([])
+    expect(codes(held(72 * hour))).toEqual(['warning held_long'])
+    const [finding] = diagnose({ ...well, ...held(100 * hour) }, connection)
+    expect(finding?.what).toContain('2 transfers held until people act')
+  })
+
   it('finds a replica, and a connection without notifications', () => {
     expect(codes({ server: { ...well.server, readOnly: true } })).toEqual(['serious read_only'])
     expect(codes({}, { notified: false, pooled: false })).toEqual(['warning listen_unheard'])

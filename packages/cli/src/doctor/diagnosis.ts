@@ -2,7 +2,7 @@ import type { Group, HealthFacts } from '@outlay/adapters-pg'
 import { supervisionLimitMs } from '../commands/status.ts'
 import { formatDuration } from '../output/duration.ts'
 import { plural } from '../output/table.ts'
-import { diagnoseDeferredTransfers, diagnoseUnadopted, diagnoseUnread } from './deferred.ts'
+import { diagnoseDeferredTransfers, diagnoseHeld, diagnoseUnadopted, diagnoseUnread } from './deferred.ts'
 import { type Finding, serious, warning } from './finding.ts'
 import { diagnoseGateways } from './gateways.ts'
 import { diagnoseLate } from './late.ts'
@@ -30,6 +30,7 @@ export function diagnose(facts: HealthFacts, connection: ConnectionFacts): reado
     ...diagnoseJobs(facts),
     ...diagnoseTransfers(facts),
     ...diagnoseDeferredTransfers(facts),
+    ...diagnoseHeld(facts),
     ...diagnoseUnadopted(facts),
     ...diagnoseUnread(facts),
     ...diagnoseAccounts(facts),

@@ -71,6 +71,16 @@ describe('the doctor', async () => {
     })
   })
 
+  it('finds a transfer that nobody has released for three days', async () => {
+    const { id } = await host.enqueue()
+    const note = ['--actor', 'olga', '--reason', 'it is odd']
+    await outlay(['transfers', 'hold', id, ...note], { DATABASE_URL: database.url })
+    expect((await examine()).codes).not.toContain('held_long')
+    await sql(`update outlay.hold set since = now() - interval '3 days'`)
+    const finding = await find('held_long')
+    expect(finding).toMatchObject({ severity: 'warning', what: expect.stringContaining(id) })
+  })
+
   it('finds due transfers that no worker claims', async () => {
     await host.enqueue()
     await setSupervised(host.pool, '1 hour')

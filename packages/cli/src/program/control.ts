@@ -62,7 +62,8 @@ export function addPolicies(program: Command, perform: Perform): void {
     .description('replace all policies by those of a file of JSON, a list')
     .argument('<file>', 'path')
     .option('--expected-version <number>', 'refuse it when the policies are of another version', Number)
-    .action((file: string, options: ControlOptions & { expectedVersion?: number }, command: Command) =>
+    .option('--clear', 'the file has an empty list, which ends all policies')
+    .action((file: string, options: SetOptions, command: Command) =>
       perform(command, (session, { setPolicies }) => setPolicies(session, file, options)),
     )
   program
@@ -74,6 +75,11 @@ export function addPolicies(program: Command, perform: Perform): void {
     .action(({ transfer: transferId, by: actor, limit }: AuditOptions, command: Command) =>
       perform(command, (session, { listAudit }) => listAudit(session, { transferId, actor, limit })),
     )
+}
+
+interface SetOptions extends ControlOptions {
+  readonly expectedVersion?: number
+  readonly clear?: true
 }
 
 interface AuditOptions {

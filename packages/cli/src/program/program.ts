@@ -1,5 +1,5 @@
 import type { RoleNames } from '@outlay/adapters-pg'
-import { eventTypes } from '@outlay/core'
+import { eventTypes, type ReleaseNote } from '@outlay/core'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../output/duration.ts'
 import type { CliContext } from '../session/cli-context.ts'
@@ -177,7 +177,9 @@ function addTransfers(program: Command, perform: Perform): void {
   withNote(transfers.command('release'))
     .description('return held, blocked or waiting transfers to the queue with their own keys; all of them or none')
     .argument('<transfer...>', 'ids')
-    .action((ids: string[], options: NoteOptions, command: Command) =>
+    .option('--hold <name>', 'the hold that ends: operator, limit or screening (default: operator)')
+    .option('--policy <name>', 'the policy of that hold')
+    .action((ids: string[], options: ReleaseNote, command: Command) =>
       perform(command, (session, { releaseTransfers }) => releaseTransfers(session, ids, options)),
     )
   addHolding(transfers, perform)

@@ -76,6 +76,7 @@ const refusalNext: Readonly<Record<string, string>> = {
   transfer_not_cancelable: 'Run "outlay prove" for the evidence about it.',
   approval_refused: 'Run "outlay transfers show" for who has approved it and who may.',
   policy_refused: 'Run "outlay policies show" for the policy.',
+  policy_unknown: `${'Use the command line of the release that set the policies. '}${ownCatalog}`,
   subscription_attended: 'Stop the processes that subscribe to it, wait for two minutes, and run it again.',
   events_undelivered: 'Start a process that handles them, or run it again with --discard to delete them.',
   unknown_transfer_type: ownCatalog,

@@ -145,6 +145,33 @@ describe('with a file of shards', async () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^The node "east" has no connection string(?!.*secret)/s)])
   })
 
+  it('says when the policies of the nodes differ, after they are set, shown and checked', async () => {
+    await open()
+    const file = async (...policies: unknown[]) => write('policies.json', JSON.stringify(policies))
+    const note = ['--actor', 'petra', '--reason', 'decided']
+    const set = async (path: string, ...args: string[]) => read(both, 'policies', 'set', path, ...note, ...args)
+    const odd = { name: 'odd', hold: 'check it' }
+    expect(await set(await file(odd))).toMatchObject({ code: 0, nodes: { east: {}, west: {} }, findings: [] })
+    const west = await run(
+      both,
+      'policies',
+      'set',
+      await file(odd, { ...odd, name: 'more' }),
+      ...note,
+      '--node',
+      'west',
+    )
+    expect(west.code).toBe(0)
+    const differ = [{ code: 'policies_differ', what: expect.stringContaining('east: odd; west: odd, more') }]
+    expect(await read(both, 'policies', 'show')).toMatchObject({ code: 0, findings: differ })
+    expect(await read(both, 'doctor')).toMatchObject({ code: 1, findings: differ })
+    expect((await run(both, 'doctor')).stdout).toContain('── all nodes ──')
+    const refused = await run(both, 'policies', 'set', await file(), ...note)
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('clear')])
+    expect(await set(await file(), '--clear')).toMatchObject({ code: 0, findings: [] })
+    expect(await read(both, 'status')).not.toHaveProperty('findings')
+  })
+
   it('names tables that are not there in the doctor', async () => {
     await open()
     const file = await write(

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import type { Finding } from '../doctor/finding.ts'
 import { printable } from '../output/table.ts'
 import type { CliContext } from '../session/cli-context.ts'
 import { explain, isMisuse, Misuse, type Problem, Refusal } from '../session/problem.ts'
 import { type GlobalOptions, namesOf } from '../session/session.ts'
+import { comparesPolicies, diagnosePolicies } from './policy-comparison.ts'
 import { readShardFile, type ShardFile } from './shard-file.ts'
 import { chooseTarget, type ShardTarget, type TypedCommand } from './shard-target.ts'
 
@@ -52,8 +54,10 @@ export async function runOnShards(
   )
   const chosen = target.scope === 'having' ? chooseFound(found, target, command) : found
   const runs = await Promise.all(chosen.map((one) => begun.get(one.node) ?? runFound(one)))
-  write(runs, options.json === true, around)
-  return Math.max(...runs.map(({ code }) => code))
+  const isCompared = target.scope === 'all' && comparesPolicies(command.path)
+  const findings = isCompared ? await diagnosePolicies(file.nodes, schemaOf(options), answerMs) : undefined
+  write(runs, findings, options.json === true, around)
+  return Math.max(...runs.map(({ code }) => code), command.path === 'doctor' && findings?.length ? 1 : 0)
 }
 
 /** Whether a node has a part of the command whatever the others answer. */
@@ -82,7 +86,7 @@ async function find(node: string, file: ShardFile, options: GlobalOptions, targe
     query_timeout: answerMs,
   })
   client.on('error', () => undefined)
-  const schema = `"${namesOf(options).schema ?? 'outlay'}"`
+  const schema = schemaOf(options)
   try {
     await client.connect()
     await checkName(client, schema, node)
@@ -96,6 +100,8 @@ async function find(node: string, file: ShardFile, options: GlobalOptions, targe
     void Promise.race([client.end(), delay(answerMs, undefined, { ref: false })]).catch(() => undefined)
   }
 }
+
+const schemaOf = (options: GlobalOptions): string => `"${namesOf(options).schema ?? 'outlay'}"`
 
 /** A mistaken connection string would let a command act on the accounts of another node. */
 async function checkName(client: pg.Client, schema: string, node: string): Promise<void> {
@@ -148,16 +154,23 @@ async function runAt(node: string, options: GlobalOptions, around: CliContext, r
   }
 }
 
-/** With one node the output is that of the command itself; with more each has a heading, and JSON is by node. */
-function write(runs: readonly NodeRun[], asJson: boolean, around: CliContext): void {
+/** With one node the output is that of the command itself; with more each has a heading, and JSON is by node. What is about all comes behind them. */
+function write(
+  runs: readonly NodeRun[],
+  findings: readonly Finding[] | undefined,
+  asJson: boolean,
+  around: CliContext,
+): void {
   if (asJson) {
     const nodes = runs.flatMap(({ node, output }) => (output === '' ? [] : [[node, JSON.parse(output)] as const]))
     const missing = runs.flatMap(({ node, problem }) => (problem === undefined ? [] : [{ node, ...problem }]))
-    around.stdout(`${JSON.stringify({ nodes: Object.fromEntries(nodes), missing }, null, 2)}\n`)
+    around.stdout(`${JSON.stringify({ nodes: Object.fromEntries(nodes), missing, findings }, null, 2)}\n`)
     return
   }
   for (const { node, output, problem } of runs) {
     around.stdout(`── ${node} ──\n${output}${output === '' ? '' : '\n'}`)
     if (problem !== undefined) around.stderr(`${node}: ${problem.message}\n→ ${problem.next}\n`)
   }
+  for (const { what, cure } of findings ?? [])
+    around.stdout(`── all nodes ──\n${printable(what)}\n→ ${printable(cure)}\n`)
 }

@@ -13,10 +13,32 @@ export function checkActor(actor: unknown, field = 'actor'): void {
     throw OutlayError.fromIssues([{ field, code: 'missing_field', message: 'is required: who gives the command' }])
   }
   checkText(actor, field)
-  if (typeof actor !== 'string' || actor.length > longestName || actor !== actor.trim()) {
-    const message = `must be at most ${longestName} characters, without spaces around it`
-    throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
+  const problem = typeof actor === 'string' ? nameProblem(actor) : 'must be text'
+  if (problem !== undefined) throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: problem }])
+}
+
+/** Scripts that have letters which are drawn as those of others. */
+const alike = [
+  /\p{Script=Latin}/u,
+  /\p{Script=Cyrillic}/u,
+  /\p{Script=Greek}/u,
+  /\p{Script=Armenian}/u,
+  /\p{Script=Cherokee}/u,
+]
+
+/** What is wrong with the name of a person: names that are drawn the same would be two people. */
+function nameProblem(name: string): string | undefined {
+  if (name.length > longestName || name !== name.trim())
+    return `must be at most ${longestName} characters, without spaces around it`
+  const hidden = /[\p{Default_Ignorable_Code_Point}\p{C}\p{Zl}\p{Zp}]/u.exec(name)?.[0]
+  if (hidden !== undefined) {
+    const code = hidden.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+    return `has a character that nobody sees, U+${code}; write the name without it`
   }
+  const mixed = (name.normalize('NFKC').match(/\p{L}+/gu) ?? []).find(
+    (word) => alike.filter((script) => script.test(word)).length > 1,
+  )
+  return mixed === undefined ? undefined : `mixes letters of two scripts in "${mixed}"; write it in one`
 }
 
 /** Checks who and why. */
@@ -33,8 +55,8 @@ export function checkControlNote(note: unknown, others: readonly string[] = []):
 }
 
 /** Reads who and why of a command that does not require them. */
-export function readGivenNote(note: unknown): OperatorNote {
-  checkNames(note ?? {}, ['actor', 'reason'])
+export function readGivenNote(note: unknown, others: readonly string[] = []): OperatorNote {
+  checkNames(note ?? {}, ['actor', 'reason', ...others])
   const { actor, reason } = (note ?? {}) as OperatorNote
   if (actor !== undefined) checkActor(actor)
   if (reason !== undefined) checkText(reason, 'reason')

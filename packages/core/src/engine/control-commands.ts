@@ -1,8 +1,9 @@
 import type { ApprovalStep } from '../approval.ts'
-import type { Policy } from '../policy.ts'
+import type { HoldName, Policy } from '../policy.ts'
 import type { AuditQuery, AuditRecord } from '../ports/audit.ts'
 import type { ControlNote, HeldState, Hold } from '../ports/holds.ts'
 import type { PolicyVersion } from '../ports/policies.ts'
+import type { OperatorNote } from '../ports/safety.ts'
 
 /** An approval of a transfer. The host knows who somebody is and which roles they have; the engine does not. */
 export interface ApproveOptions {
@@ -10,6 +11,14 @@ export interface ApproveOptions {
   /** The roles that the actor has. Default: none, which is enough where a policy names none. */
   readonly roles?: readonly string[] | undefined
   readonly note?: string | undefined
+}
+
+/** Who releases a transfer, why, and which hold that ends. */
+export interface ReleaseNote extends OperatorNote {
+  /** Default: `operator`, the hold that people put on it. One for approval ends by `approve`. */
+  readonly hold?: Exclude<HoldName, 'approval'> | undefined
+  /** The policy that holds it: with `limit`, and with `screening` where that has one. */
+  readonly policy?: string | undefined
 }
 
 /** What became of an approval. */
@@ -61,6 +70,8 @@ export interface Policies<Tx> {
     note: ControlNote & {
       /** The version that these replace: another one is refused. Default: any. */
       readonly expectedVersion?: number | undefined
+      /** True with an empty list, which ends all policies; an empty one without it is refused. */
+      readonly clear?: boolean | undefined
     },
   ): Promise<{ readonly version: number }>
   /** The policies, as the transaction sees them if there is one, or an earlier version; `undefined` for a version that there is not. */

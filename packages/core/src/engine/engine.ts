@@ -20,7 +20,7 @@ import type { WorkOptions } from '../ports/work-options.ts'
 import type { TransferOrder } from '../transfer.ts'
 import type { Archived, ArchiveOptions } from './archiving.ts'
 import type { Batches } from './batch-commands.ts'
-import type { Audit, HeldTransfers, Policies } from './control-commands.ts'
+import type { Audit, HeldTransfers, Policies, ReleaseNote } from './control-commands.ts'
 import type { WorkersState } from './lifecycle.ts'
 import type { ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import type { WebhookAnswer } from './webhooks.ts'
@@ -116,12 +116,12 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    * Returns a blocked or waiting transfer to the queue with its own key. It is sent at once, but not before its `notBefore`.
    * False when it is in no such stage.
    *
-   * Of a held transfer it ends the holds of operators and of policies that ask for no approval; with the last hold it is sent. That needs `actor` and
-   * `reason`.
-   * @throws OutlayError for a held transfer: `missing_field`, `invalid_request` with the field; `conflict` when it is held for approval alone;
-   *   `approval_refused` when a policy holds it and the actor created it
+   * Of a held transfer it ends one hold: that of operators, or the one that `hold` and `policy` name, so that a hold which somebody added meanwhile stays.
+   * With the last hold it is sent. That needs `actor` and `reason`.
+   * @throws OutlayError for a held transfer: `missing_field`, `invalid_request` with the field; `conflict` when that does not hold it, or its `expiresAt`
+   *   has passed; `approval_refused` when a policy holds it and the actor created it
    */
-  release(tx: Tx, transferId: string, note?: OperatorNote): Promise<boolean>
+  release(tx: Tx, transferId: string, note?: ReleaseNote): Promise<boolean>
   /**
    * Cancels a transfer that is held or was not sent, or whose attempts were all answered and refused. Its key stays its own: {@link
    * Transfers.resubmit} pays after all.

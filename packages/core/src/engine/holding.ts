@@ -3,7 +3,7 @@ import { OutlayError } from '../error.ts'
 import { checkNames } from '../option-names.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { HeldState, Hold } from '../ports/holds.ts'
-import { checkActor, checkControlNote, readGivenNote } from './actors.ts'
+import { checkActor, checkControlNote } from './actors.ts'
 import { checkText } from './checked-text.ts'
 import { findTransfer, isKnowable, notCancelable } from './commands.ts'
 import type { ApprovalResult, ApproveOptions, HeldTransfers } from './control-commands.ts'
@@ -33,8 +33,10 @@ type Requirements = Pick<HeldState, 'holds'> & {
 }
 
 /** The approvals that are missing for what holds a transfer, one step for each. */
-const findMissing = ({ holds, approvals }: Requirements): readonly ApprovalStep[] =>
-  holds.flatMap(({ requirement }) => (requirement === undefined ? [] : Approval.missing(requirement, approvals)))
+export const findMissing = ({ holds, approvals }: Requirements): readonly ApprovalStep[] =>
+  holds.flatMap(({ requirement }) =>
+    requirement === undefined || !Approval.isKnown(requirement) ? [] : Approval.missing(requirement, approvals),
+  )
 
 /** Creates the commands of held transfers. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
 export function createHolding<Tx>(backend: HoldingBackend<Tx>): HeldTransfers<Tx> {
@@ -80,7 +82,13 @@ export function createHolding<Tx>(backend: HoldingBackend<Tx>): HeldTransfers<Tx
   }
 }
 
-async function lockHeld<Tx>(backend: HoldingBackend<Tx>, tx: Tx, transferId: string, verb: string): Promise<HeldState> {
+/** What holds a transfer, locked; throws `conflict` where it is not held. */
+export async function lockHeld<Tx>(
+  backend: HoldingBackend<Tx>,
+  tx: Tx,
+  transferId: string,
+  verb: string,
+): Promise<HeldState> {
   const state = isKnowable(transferId) ? await backend.lockHolds(tx, transferId) : undefined
   if (state !== undefined && state.holds.length > 0) return state
   const { stage, status } = await findTransfer(backend, tx, transferId)
@@ -94,6 +102,7 @@ async function approve<Tx>(
   { actor, roles = [], note }: ApproveOptions,
 ): Promise<ApprovalResult> {
   const before = await lockHeld(backend, tx, transferId, 'approved')
+  refuseExpired(transferId, before)
   refuseApprover(transferId, before, { actor, roles })
   const isComplete = findMissing(before).length === 0
   const approvals = isComplete ? before.approvals : [...before.approvals, { actor, roles }]
@@ -121,6 +130,8 @@ export async function approveAll<Tx>(
   const asking: string[] = []
   for (const id of ids) {
     const state = await backend.getHolds(id, tx)
+    // It ends soon, and does not keep the others from being approved.
+    if (state?.isExpired === true) continue
     const isAsked = state?.holds.some(({ requirement }) => requirement !== undefined) === true
     const isApproved = state?.approvals.some(({ actor }) => Approval.sameActor(actor, approval.actor)) === true
     const approver = { actor: approval.actor, roles: approval.roles ?? [] }
@@ -152,6 +163,10 @@ function refuseApprover(
       `The transfer ${transferId} is held by ${names}, and not for approval; release it.`,
     )
   }
+  if (!asking.every(Approval.isKnown)) {
+    const message = `The transfer ${transferId} is held for an approval that this release does not know; approve it with the release that enqueued it, or reject it.`
+    throw new OutlayError('conflict', message)
+  }
   const refuse = (message: string) => new OutlayError('approval_refused', message, { field: 'actor' })
   if (createdBy !== null && Approval.sameActor(createdBy, approver.actor))
     throw refuse(`${approver.actor} created the transfer ${transferId}; somebody else has to approve it.`)
@@ -166,55 +181,13 @@ function refuseApprover(
   throw refuse(`The transfer ${transferId} needs ${describeSteps(missing)} now; ${approver.actor} has ${has}.`)
 }
 
-const describeSteps = (steps: readonly ApprovalStep[]): string =>
+/** The steps as a sentence has them. */
+export const describeSteps = (steps: readonly ApprovalStep[]): string =>
   steps.map(({ roles }) => (roles === undefined ? 'an approval' : `an approval of ${roles.join(' or ')}`)).join(', ')
 
-/** Ends what keeps a transfer from being sent and a person may end: holds, or a block. Returns false where there is nothing of that. */
-export async function releaseTransfer<Tx>(
-  backend: HoldingBackend<Tx> & Pick<Backend<Tx>, 'release'>,
-  tx: Tx,
-  transferId: string,
-  note: unknown,
-): Promise<boolean> {
-  const { actor = null, reason = null } = readGivenNote(note)
-  const was = await backend.get(transferId, tx)
-  if (was === undefined) return false
-  if (was.stage === 'held') return releaseHeld(backend, tx, transferId, note)
-  if (!(await backend.release(tx, transferId))) return false
-  const before = { stage: was.stage, status: was.status, reason: was.reason }
-  await backend.recordAudit(tx, { command: 'transfers.release', actor, reason, transferId, before, after: null })
-  return true
-}
-
-/** Ends the holds of a transfer that people release: all but those for approval. */
-async function releaseHeld<Tx>(
-  backend: HoldingBackend<Tx>,
-  tx: Tx,
-  transferId: string,
-  note: unknown,
-): Promise<boolean> {
-  checkControlNote(note)
-  const before = await lockHeld(backend, tx, transferId, 'released')
-  const { createdBy } = before
-  const released = before.holds.filter(({ name }) => name !== 'approval')
-  const holds = before.holds.filter(({ name }) => name === 'approval')
-  if (released.length === 0) {
-    const message = `The transfer ${transferId} is held for approval: approve it (${describeSteps(findMissing(before))} is missing), or reject it.`
-    throw new OutlayError('conflict', message)
-  }
-  if (released.some(({ name, policy }) => name === 'operator' && policy !== undefined)) {
-    const message = `No policy has judged the transfer ${transferId}, which an earlier release enqueued: reject it, and resubmit or enqueue it with this release.`
-    throw new OutlayError('conflict', message)
-  }
-  const isOwn = createdBy !== null && Approval.sameActor(createdBy, note.actor)
-  if (isOwn && released.some(({ policy }) => policy !== undefined)) {
-    const message = `${note.actor} created the transfer ${transferId}, which a policy holds; somebody else has to release it.`
-    throw new OutlayError('approval_refused', message, { field: 'actor' })
-  }
-  const isSent = await backend.releaseHolds(tx, transferId, released)
-  const after = { stage: isSent ? 'queued' : 'held', holds }
-  await backend.recordAudit(tx, {
-    ...{ command: 'transfers.release', ...note, transferId, before: { stage: 'held', holds: before.holds }, after },
-  })
-  return true
+/** Late approvals and releases change nothing: it is about to end. */
+export function refuseExpired(transferId: string, { isExpired }: HeldState): void {
+  if (!isExpired) return
+  const message = `The transfer ${transferId} was to be sent before its expiresAt, which has passed; it fails as expired. Resubmit it then if it is still wanted.`
+  throw new OutlayError('conflict', message)
 }

@@ -1,6 +1,7 @@
 import type { Catalog } from '../catalog.ts'
 import { type Issue, OutlayError } from '../error.ts'
-import { evaluatePolicies } from '../policy.ts'
+import { evaluatePolicies, Policy } from '../policy.ts'
+import type { PolicyFacts } from '../policy-condition.ts'
 import type { NewHold } from '../ports/holds.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { KnownPolicies, PolicyPort } from '../ports/policies.ts'
@@ -11,7 +12,7 @@ import { TransferFlow } from '../transfer-flow.ts'
 
 /** What judging needs of the engine. */
 interface Judging<Tx> {
-  readonly backend: Pick<TransferPort<Tx>, 'getByKey'> & Pick<PolicyPort<Tx>, 'readPolicies'>
+  readonly backend: Pick<TransferPort<Tx>, 'getByKey'> & Pick<PolicyPort<Tx>, 'readPolicies' | 'findRegistered'>
   readonly catalog: Catalog
   readonly clock: Clock
 }
@@ -33,9 +34,17 @@ const maxIssues = 100
  * one, the policies are read again, in the same transaction, and the transfers are judged again. A refusal reads them again too.
  */
 export function createJudgement<Tx>({ backend, catalog, clock }: Judging<Tx>) {
-  let known: KnownPolicies = { version: 0, tag: null, policies: [] }
-  const judge = (transfers: readonly NewTransfer[], isMany: boolean) =>
-    transfers.map((transfer, index) => judgeOne(known, transfer, isMany ? `${index}.` : '', catalog, clock.now()))
+  let known: ReadPolicies = { version: 0, tag: null, policies: [] }
+  const readKnown = async (tx: Tx): Promise<ReadPolicies> => {
+    const read = await backend.readPolicies(tx)
+    return { ...read, unknown: Policy.findUnknown(read.policies, catalog) }
+  }
+  const judge = async (tx: Tx, transfers: readonly NewTransfer[], isMany: boolean) => {
+    const by = known
+    const registered = by.unknown === undefined ? await findRegistered(backend, tx, by, transfers) : undefined
+    const facts = { now: clock.now(), catalog, registered }
+    return transfers.map((transfer, index) => judgeOne(by, transfer, isMany ? `${index}.` : '', facts))
+  }
   const keepRepeats = async (tx: Tx, transfers: readonly NewTransfer[], judged: readonly Judged[]) => {
     const kept: Judged[] = []
     for (const [index, one] of judged.entries()) {
@@ -54,19 +63,36 @@ export function createJudgement<Tx>({ backend, catalog, clock }: Judging<Tx>) {
   ): Promise<readonly EnqueuedTransfer[]> => {
     for (let tries = 0; tries < maxTries; tries += 1) {
       const { tag } = known
-      let judged = tag === null ? undefined : judge(transfers, isMany)
+      let judged = tag === null ? undefined : await judge(tx, transfers, isMany)
       if (judged?.some(({ issue }) => issue !== undefined)) {
-        known = await backend.readPolicies(tx)
+        known = await readKnown(tx)
         if (known.tag !== tag) continue
         judged = await keepRepeats(tx, transfers, judged)
         refuseAll(judged.flatMap(({ issue }) => issue ?? []))
       }
       const enqueued = await write(judged === undefined ? transfers : addHolds(transfers, judged), tag)
       if (enqueued !== 'stale') return enqueued
-      known = await backend.readPolicies(tx)
+      known = await readKnown(tx)
     }
     throw new OutlayError('conflict', 'The policies change all the time; enqueue again.')
   }
+}
+
+/** The policies, and what this release does not know of them. */
+interface ReadPolicies extends KnownPolicies {
+  readonly unknown?: string | undefined
+}
+
+/** The details of the counterparties that policies name, where a transfer gives one in full. */
+async function findRegistered<Tx>(
+  backend: Judging<Tx>['backend'],
+  tx: Tx,
+  { policies }: KnownPolicies,
+  transfers: readonly NewTransfer[],
+): Promise<PolicyFacts['registered']> {
+  if (transfers.every(({ request }) => request.destination.address === undefined)) return undefined
+  const ids = [...new Set(policies.flatMap(({ when }) => when?.counterparties ?? []))]
+  return ids.length === 0 ? undefined : backend.findRegistered(tx, ids)
 }
 
 /** What the policies say about one transfer. */
@@ -76,24 +102,23 @@ interface Judged {
 }
 
 function judgeOne(
-  { policies, version }: KnownPolicies,
+  { policies, version, unknown }: ReadPolicies,
   transfer: NewTransfer,
   prefix: string,
-  catalog: Catalog,
-  now: Date,
+  facts: Omit<PolicyFacts, 'flow'>,
 ): Judged {
-  const flow = TransferFlow.classify(
-    { source: transfer.request.source, destination: transfer.request.destination },
-    catalog,
-  )
-  const verdict = evaluatePolicies(policies, transfer, { now, flow })
+  const field = prefix === '' ? 'request' : prefix.slice(0, -1)
+  if (unknown !== undefined) {
+    const message = `cannot be judged: version ${version} of the policies has what this release, or the catalog of this process, does not know (${unknown}). Update this process, or set policies that it knows`
+    return { holds: [], issue: { field, code: 'policy_unknown', message } }
+  }
+  const { source, destination } = transfer.request
+  const flow = TransferFlow.classify({ source, destination }, facts.catalog)
+  const verdict = evaluatePolicies(policies, transfer, { ...facts, flow })
   if (verdict.refusal !== undefined) {
     const { policy, why } = verdict.refusal
     const message = `is refused by the policy ${policy}: ${why}`
-    return {
-      holds: [],
-      issue: { field: prefix === '' ? 'request' : prefix.slice(0, -1), code: 'policy_refused', message },
-    }
+    return { holds: [], issue: { field, code: 'policy_refused', message } }
   }
   const [holding] = verdict.holds
   if (holding !== undefined && transfer.createdBy === undefined) {

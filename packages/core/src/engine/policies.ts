@@ -14,15 +14,24 @@ const refuse = (field: string, message: string): OutlayError =>
 
 const isVersion = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
 
+/** A list that is empty by mistake, as of a file that was not filled, would let everything pass. */
+function checkClear(count: number, clear: unknown): void {
+  if (clear !== undefined && typeof clear !== 'boolean') throw refuse('clear', 'must be true or false')
+  if (count === 0 && clear !== true)
+    throw refuse('clear', 'must be true for an empty list: without policies nothing is held or refused any more')
+  if (count > 0 && clear === true) throw refuse('clear', `is for an empty list only; this one has ${count}`)
+}
+
 /** Creates the commands of policies. */
 export function createPolicies<Tx>(backend: PolicyPort<Tx> & AuditPort<Tx>, catalog: Catalog): Policies<Tx> {
   return {
     async set(tx, given, note) {
-      checkControlNote(note, ['expectedVersion'])
-      const { actor, reason, expectedVersion } = note
+      checkControlNote(note, ['expectedVersion', 'clear'])
+      const { actor, reason, expectedVersion, clear } = note
       if (expectedVersion !== undefined && !isVersion(expectedVersion))
         throw refuse('expectedVersion', 'must be the number of a version')
       const policies = Policy.parseAll(given, catalog)
+      checkClear(policies.length, clear)
       const before = await backend.lockPolicies(tx)
       if (expectedVersion !== undefined && expectedVersion !== before.version) {
         const message = `The policies are of version ${before.version}, and not ${expectedVersion}; read them, and set them again.`

@@ -29,6 +29,8 @@ export interface Hold extends NewHold {
 
 /** What is known of a transfer that is or was held. */
 export interface HeldState {
+  /** True where the transfer may not be sent any more: held after its `expiresAt`, it ends as failed. */
+  readonly isExpired: boolean
   /** Who created the transfer; null where the enqueue did not say. */
   readonly createdBy: string | null
   /** By name and policy; none where it is not held. */

@@ -24,6 +24,8 @@ export interface KnownPolicies {
 export interface PolicyPort<Tx> {
   /** The policies as the transaction sees them. */
   readPolicies(tx: Tx): Promise<KnownPolicies>
+  /** Fingerprints of the details of addresses, by their ids, of those that the engine has registered at any gateway and for any account. */
+  findRegistered(tx: Tx, addressIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
   /** The policies as the transaction sees them, or as they are committed; or an earlier version, `undefined` where there is none. */
   getPolicies(version?: number, tx?: Tx): Promise<PolicyVersion | undefined>
   /** The policies behind all changes that others are making: nobody else changes them until the transaction ends. */

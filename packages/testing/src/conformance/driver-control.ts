@@ -19,10 +19,11 @@ interface ControlBench<Tx> {
 export function describeControl<Tx>({ subject, engine, payout, text }: ControlBench<Tx>): void {
   it('holds by policies that another process has set, alone and among others, until they are approved', async () => {
     const other = createEngine({ backend: subject.backend, gateway: memoryGateway() })
-    const note = { actor: text, reason: text }
+    // A name has no characters that nobody sees, which the text has.
+    const note = { actor: `o'petra "$1" ?? :name ::text @p1 💸`, reason: text }
     const request = () => payout({ createdBy: 'carl' })
     const set = (policies: Parameters<typeof other.policies.set>[1]) =>
-      subject.transaction((tx) => other.policies.set(tx, policies, note))
+      subject.transaction((tx) => other.policies.set(tx, policies, { ...note, clear: policies.length === 0 }))
     await set([{ name: 'control', when: { accounts: ['control'] }, approvals: [{ roles: ['finance'] }] }])
     try {
       const held = await subject.transaction(async (tx) => [

@@ -1,0 +1,311 @@
+import { Amount, amountProblem } from './amount.ts'
+import type { Catalog } from './catalog.ts'
+import type { StoredRequest } from './counterparty.ts'
+import { Metadata } from './metadata.ts'
+import { maxListed, PolicyInput } from './policy-input.ts'
+import { type TransferFlow, transferFlows } from './transfer-flow.ts'
+import type { ValueType } from './value-type.ts'
+
+/** Days of the week, as a policy names them. */
+export const policyDays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+
+/** A day of the week. */
+export type PolicyDay = (typeof policyDays)[number]
+
+/** A part of the day, of some days or of all. */
+export interface PolicyTime {
+  /** IANA name of the time zone, such as `Europe/Berlin`. */
+  readonly zone: string
+  /** From then on, `HH:MM`. With `to` before `from` it goes over midnight, and belongs to the day on which it began. Default 00:00. */
+  readonly from?: string | undefined
+  /** Until before then, `HH:MM`, or 24:00. Default 24:00. */
+  readonly to?: string | undefined
+  /** Default: every day. */
+  readonly days?: readonly PolicyDay[] | undefined
+}
+
+/** A range of amounts of one currency, as decimal strings. */
+export interface AmountRange {
+  /** That much or more. */
+  readonly from?: string | undefined
+  /** Less than that. */
+  readonly below?: string | undefined
+}
+
+/** What a transfer has to be for a policy to apply: all of it. An absent member does not narrow it. */
+export interface PolicyConditions {
+  /**
+   * By currency. A currency that is worth itself, such as USD, is about all that is worth it; a token is about transfers in which it moves. In which of them
+   * the amount is stated makes no difference. An amount that cannot be compared, as of the other side of a quote, matches.
+   */
+  readonly amounts?: Readonly<Record<string, AmountRange>> | undefined
+  /** One of these moves, or what one of them is worth: `USD` is also about USDC. In which currency the amount is stated makes no difference. */
+  readonly currencies?: readonly string[] | undefined
+  readonly flows?: readonly TransferFlow[] | undefined
+  /** The transfer type of the source or of the destination is one of these. */
+  readonly rails?: readonly string[] | undefined
+  readonly accounts?: readonly string[] | undefined
+  /**
+   * The destination is one of these ids of addresses, or has the details of one. A destination in full is compared with the details that the
+   * engine has registered, and matches where one of the ids is not of them.
+   */
+  readonly counterparties?: readonly string[] | undefined
+  /** True: the destination is given in full, as one that the service does not know yet. False: it is given by its id. */
+  readonly counterpartyInFull?: boolean | undefined
+  /** The transfer has all of these pairs of metadata. */
+  readonly metadata?: Metadata | undefined
+  /** The transfer is enqueued then, or may not be sent before a time that is then. */
+  readonly time?: PolicyTime | undefined
+}
+
+/** A transfer as policies see it. */
+export interface JudgedTransfer {
+  readonly accountId: string
+  readonly request: StoredRequest
+  readonly metadata?: Metadata | undefined
+  /** ISO 8601; null and absent for at once. */
+  readonly notBefore?: string | null | undefined
+}
+
+/** What policies need to know beside the transfer. */
+export interface PolicyFacts {
+  readonly now: Date
+  readonly flow: TransferFlow
+  readonly catalog: Catalog
+  /** Fingerprints of the details of addresses by their ids, of those that the engine has registered. Default: of none. */
+  readonly registered?: ReadonlyMap<string, readonly string[]> | undefined
+}
+
+const pegOf = (name: string, catalog: Catalog): string | undefined => catalog.valueType(name)?.peg
+
+/** True when the currency moves, or is what something that moves is worth. */
+const isAbout = (currency: string, { source, destination }: StoredRequest, catalog: Catalog): boolean =>
+  [source, destination].some(({ valueType }) => valueType === currency || pegOf(valueType, catalog) === currency)
+
+function isWithin(value: string, range: AmountRange): boolean {
+  const compare = (bound: string) => Amount.compare({ currency: '', value }, { currency: '', value: bound })
+  return (
+    (range.from === undefined || compare(range.from) >= 0) && (range.below === undefined || compare(range.below) < 0)
+  )
+}
+
+/** Value of one peg is worth the same, whatever it is stated in. That of another one, as of the other side of a quote, is not known. */
+const hasAmount = (ranges: Readonly<Record<string, AmountRange>>, request: StoredRequest, catalog: Catalog): boolean =>
+  Object.entries(ranges).some(([currency, range]) => {
+    if (!isAbout(currency, request, catalog)) return false
+    const isComparable = pegOf(currency, catalog) === pegOf(request.amount.currency, catalog)
+    return !isComparable || isWithin(request.amount.value, range)
+  })
+
+/** By id, and by the details where they are given: an id whose details the engine does not know may be that of the same ones. */
+function paysOneOf(
+  ids: readonly string[],
+  { addressId, address }: StoredRequest['destination'],
+  registered: PolicyFacts['registered'],
+): boolean {
+  if (addressId !== undefined && ids.includes(addressId)) return true
+  if (address === undefined) return false
+  const prints = ids.map((id) => registered?.get(id))
+  const isNamed = prints.some((known) => known?.includes(address.fingerprint) === true)
+  return isNamed || (addressId === undefined && prints.some((known) => known === undefined))
+}
+
+const minutesOf = (time: string): number => {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number)
+  return hours * 60 + minutes
+}
+
+/** Making one takes longer than all else that is judged. */
+const clocks = new Map<string, Intl.DateTimeFormat>()
+
+/** Undefined for a zone that this process does not know: another one has checked it. */
+function clockOf(zone: string): Intl.DateTimeFormat | undefined {
+  const known = clocks.get(zone)
+  if (known !== undefined) return known
+  try {
+    const clock = new Intl.DateTimeFormat('en-GB', {
+      ...{ timeZone: zone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+    })
+    clocks.set(zone, clock)
+    return clock
+  } catch {
+    return undefined
+  }
+}
+
+function isAtTime({ zone, from = '00:00', to = '24:00', days = policyDays }: PolicyTime, now: Date): boolean {
+  const clock = clockOf(zone)
+  if (clock === undefined) return true
+  const parts = clock.formatToParts(now)
+  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
+  const day = policyDays.indexOf(part('weekday').toLowerCase() as PolicyDay)
+  const minute = minutesOf(`${part('hour')}:${part('minute')}`)
+  const isOn = (at: number) => days.includes(policyDays[(at + 7) % 7] as PolicyDay)
+  const [begin, end] = [minutesOf(from), minutesOf(to)]
+  if (begin <= end) return isOn(day) && minute >= begin && minute < end
+  return (isOn(day) && minute >= begin) || (isOn(day - 1) && minute < end)
+}
+
+const isOneOf = <T>(list: readonly T[] | undefined, ...values: readonly (T | undefined)[]): boolean =>
+  list === undefined || values.some((value) => value !== undefined && list.includes(value))
+
+/** True when a transfer is all that the conditions say. Pure. */
+function matches(when: PolicyConditions, transfer: JudgedTransfer, facts: PolicyFacts): boolean {
+  const { accountId, request, metadata = {}, notBefore } = transfer
+  const { now, flow, catalog, registered } = facts
+  const { source, destination } = request
+  // Who asks for it at night, and money that leaves at night, are both what a rule about nights is for.
+  const moments = [now, ...(notBefore == null ? [] : [new Date(Math.max(now.getTime(), Date.parse(notBefore)))])]
+  const { time, counterpartyInFull } = when
+  return (
+    (when.amounts === undefined || hasAmount(when.amounts, request, catalog)) &&
+    (when.currencies === undefined || when.currencies.some((currency) => isAbout(currency, request, catalog))) &&
+    isOneOf(when.flows, flow) &&
+    isOneOf(when.rails, source.transferType, destination.transferType) &&
+    isOneOf(when.accounts, accountId) &&
+    (when.counterparties === undefined || paysOneOf(when.counterparties, destination, registered)) &&
+    (counterpartyInFull === undefined || counterpartyInFull === (destination.addressId === undefined)) &&
+    Object.entries(when.metadata ?? {}).every(
+      ([name, value]) => Object.hasOwn(metadata, name) && metadata[name] === value,
+    ) &&
+    (time === undefined || moments.some((moment) => isAtTime(time, moment)))
+  )
+}
+
+const { refuse, readMembers, readText, readId, readList, wordOf, nameOf } = PolicyInput
+
+const membersOf = <T>(members: Readonly<Record<keyof T, true>>): readonly string[] => Object.keys(members)
+const rangeMembers = membersOf<AmountRange>({ from: true, below: true })
+const timeMembers = membersOf<PolicyTime>({ zone: true, from: true, to: true, days: true })
+const conditionMembers = membersOf<PolicyConditions>({
+  ...{ amounts: true, currencies: true, flows: true, rails: true, accounts: true },
+  ...{ counterparties: true, counterpartyInFull: true, metadata: true, time: true },
+})
+
+/** How conditions are read: as somebody sets them, or as they are stored, where an earlier release has checked less. */
+export interface PolicyReading {
+  readonly catalog: Catalog
+  readonly isStored: boolean
+}
+
+/** What a transfer that a currency is about can move; refuses one that nothing moves, which would never match. */
+function findMoving(currency: string, { valueTypes, transferTypes, pairs }: Catalog, field: string) {
+  const moving = valueTypes.filter(
+    ({ name, peg }) => (name === currency || peg === currency) && transferTypes.some((rail) => pairs(name, rail.name)),
+  )
+  const [first, ...others] = moving
+  if (first !== undefined) return [first, ...others] as const
+  return refuse(
+    field,
+    `would never match: no transfer type moves ${currency}, or what is worth it; name one that moves`,
+  )
+}
+
+function checkBound(value: unknown, field: string, moving: readonly ValueType[]): void {
+  const problem = amountProblem(value, Math.max(...moving.map(({ scale }) => scale)))
+  if (problem !== undefined) refuse(field, problem.message)
+}
+
+function readRange(given: unknown, at: string, currency: string, { catalog, isStored }: PolicyReading): AmountRange {
+  const { from, below } = readMembers(given, rangeMembers, at) as AmountRange
+  if (from === undefined && below === undefined) refuse(at, 'must have from, below or both, such as { from: "10000" }')
+  const moving = isStored ? [] : findMoving(currency, catalog, at)
+  for (const [name, bound] of Object.entries({ from, below })) {
+    if (bound === undefined) continue
+    if (!isStored) checkBound(bound, `${at}.${name}`, moving)
+    const problem = amountProblem(bound)
+    if (problem !== undefined) refuse(`${at}.${name}`, problem.message)
+  }
+  if (isStored || below === undefined) return { from, below }
+  if (Amount.compare({ currency, value: from ?? '0' }, { currency, value: below }) >= 0)
+    refuse(at, `is empty: ${from === undefined ? 'no amount is less than below' : 'from is not less than below'}`)
+  return { from, below }
+}
+
+function readAmounts(value: unknown, field: string, reading: PolicyReading): PolicyConditions['amounts'] {
+  if (value === undefined) return undefined
+  const { valueType, valueTypes } = reading.catalog
+  const entries = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
+  if (entries.length === 0) return refuse(field, 'must be ranges by currency, such as { USD: { from: "10000" } }')
+  const ranges = new Map<string, AmountRange>()
+  for (const [given, range] of entries) {
+    const at = `${field}.${given}`
+    const currency = nameOf(valueType, valueTypes)(given, at)
+    if (ranges.has(currency)) refuse(at, `is ${currency} again`)
+    ranges.set(currency, readRange(range, at, currency, reading))
+  }
+  return Object.fromEntries(ranges)
+}
+
+function readCurrencies(value: unknown, field: string, { catalog, isStored }: PolicyReading) {
+  const readName = nameOf(catalog.valueType, catalog.valueTypes)
+  return readList(value, field, maxListed, (one, at) => {
+    const name = readName(one, at)
+    if (!isStored) findMoving(name, catalog, at)
+    return name
+  })
+}
+
+const isTime = (value: unknown, last: string): boolean =>
+  typeof value === 'string' && (/^([01]\d|2[0-3]):[0-5]\d$/.test(value) || value === last)
+
+function readTime(value: unknown, field: string, isStored: boolean): PolicyTime | undefined {
+  if (value === undefined) return undefined
+  const { zone, from, to, days } = readMembers(value, timeMembers, field) as Record<keyof PolicyTime, unknown>
+  if (from !== undefined && !isTime(from, '')) refuse(`${field}.from`, 'must be a time such as 18:00')
+  if (to !== undefined && !isTime(to, '24:00')) refuse(`${field}.to`, 'must be a time such as 08:00, or 24:00')
+  if ((from ?? '00:00') === (to ?? '24:00')) refuse(`${field}.to`, 'is the same as from, so no time is in between')
+  return {
+    zone: isStored ? readText(zone, `${field}.zone`) : readZone(zone, `${field}.zone`),
+    from: from as string | undefined,
+    to: to as string | undefined,
+    days: readList(days, `${field}.days`, 7, wordOf(policyDays)),
+  }
+}
+
+function readZone(zone: unknown, field: string): string {
+  try {
+    if (typeof zone === 'string' && /^[A-Z]/i.test(zone))
+      return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
+  } catch {
+    // Refused below.
+  }
+  return refuse(field, 'must be the IANA name of a time zone, such as Europe/Berlin or UTC')
+}
+
+function readConditions(value: unknown, field: string, reading: PolicyReading): PolicyConditions | undefined {
+  if (value === undefined) return undefined
+  const when = readMembers(value, conditionMembers, field) as Readonly<Record<keyof PolicyConditions, unknown>>
+  const at = (name: keyof PolicyConditions) => `${field}.${name}`
+  const { catalog, isStored } = reading
+  const { counterpartyInFull } = when
+  if (counterpartyInFull !== undefined && typeof counterpartyInFull !== 'boolean')
+    refuse(at('counterpartyInFull'), 'must be true or false')
+  const readKnown = isStored ? readText : readId
+  const conditions: PolicyConditions = {
+    amounts: readAmounts(when.amounts, at('amounts'), reading),
+    currencies: readCurrencies(when.currencies, at('currencies'), reading),
+    flows: readList(when.flows, at('flows'), maxListed, wordOf(transferFlows)),
+    rails: readList(when.rails, at('rails'), maxListed, nameOf(catalog.transferType, catalog.transferTypes)),
+    accounts: readList(when.accounts, at('accounts'), maxListed, readKnown),
+    counterparties: readList(when.counterparties, at('counterparties'), maxListed, readKnown),
+    counterpartyInFull: counterpartyInFull as boolean | undefined,
+    metadata: Metadata.parse(when.metadata, at('metadata')),
+    time: readTime(when.time, at('time'), isStored),
+  }
+  // A member that is there and says nothing, as null, would widen the policy to every transfer.
+  const forgotten = Object.keys(when).find((name) => conditions[name as keyof PolicyConditions] === undefined)
+  return forgotten === undefined ? conditions : refuse(`${field}.${forgotten}`, 'is empty; leave it out for any')
+}
+
+/** Rules of the conditions of policies. */
+export const PolicyConditions = {
+  /** Names of all conditions. */
+  members: conditionMembers,
+  /**
+   * Reads conditions; names of the catalog come out canonical.
+   * @throws OutlayError `invalid_request`, `metadata_too_large` with the field
+   */
+  parse: readConditions,
+  matches,
+} as const

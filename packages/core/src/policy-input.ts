@@ -1,0 +1,61 @@
+import { OutlayError } from './error.ts'
+import { isStorable } from './input.ts'
+
+/** Most entries of a list in a policy. */
+export const maxListed = 1_000
+
+const refuse = (field: string, message: string): never => {
+  throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
+}
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** Reads an object that has no members but these, and none that is undefined: one of a variable that is not set would widen the policy. */
+function readMembers(value: unknown, names: readonly string[], field: string): Readonly<Record<string, unknown>> {
+  const there = `write an object of ${names.join(', ')}`
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || !isPlain(value))
+    return refuse(field, `must be a plain object; ${there}`)
+  for (const [name, one] of Object.entries(value)) {
+    if (!names.includes(name)) refuse(`${field}.${name}`, `is not known; ${there}`)
+    if (one === undefined) refuse(`${field}.${name}`, 'is undefined; give it a value, or leave it out')
+  }
+  return value as Readonly<Record<string, unknown>>
+}
+
+const readText = (value: unknown, field: string): string =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= 255 && isStorable(value)
+    ? value
+    : refuse(field, 'must be well-formed text of 1 to 255 characters')
+
+/** As requests give an id: another one would never match. */
+const readId = (value: unknown, field: string): string =>
+  typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value)
+    ? value
+    : refuse(field, 'must be an id as requests give it: 1 to 255 visible ASCII characters, without spaces')
+
+function readList<T>(value: unknown, field: string, most: number, read: (one: unknown, field: string) => T) {
+  if (value === undefined) return undefined
+  // An empty list would match nothing: a rule that is never applied.
+  if (!Array.isArray(value) || value.length === 0 || value.length > most)
+    return refuse(field, `must be a list of 1 to ${most}; leave it out for any`)
+  // A hole in the list is read, and refused, too.
+  return Array.from(value, (one: unknown, at) => read(one, `${field}.${at}`))
+}
+
+const wordOf =
+  <T extends string>(words: readonly T[]) =>
+  (value: unknown, field: string): T =>
+    words.find((word) => word === value) ?? refuse(field, `must be one of ${words.join(', ')}`)
+
+/** Canonical names: a policy that names a currency otherwise than requests do would never apply. */
+const nameOf =
+  (find: (name: string) => { readonly name: string } | undefined, known: readonly { readonly name: string }[]) =>
+  (value: unknown, field: string): string =>
+    (typeof value === 'string' ? find(value)?.name : undefined) ??
+    refuse(field, `must be one of ${known.map(({ name }) => name).join(', ')}`)
+
+/** Reads what a policy has, member by member; each throws `invalid_request` with the field, and says what to write. */
+export const PolicyInput = { refuse, readMembers, readText, readId, readList, wordOf, nameOf } as const
