@@ -4,16 +4,16 @@ import { evaluatePolicies } from '../policy.ts'
 import type { NewHold } from '../ports/holds.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { KnownPolicies, PolicyPort } from '../ports/policies.ts'
-import type { Clock } from '../ports/runtime.ts'
+import type { Clock, Runtime } from '../ports/runtime.ts'
 import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
 import type { TransferPort } from '../ports/transfers.ts'
 import { TransferFlow } from '../transfer-flow.ts'
 
 /** What judging needs of the engine. */
 interface Judging<Tx> {
-  readonly backend: Pick<TransferPort<Tx>, 'getByKey'> & Pick<PolicyPort<Tx>, 'readPolicies'>
+  readonly backend: Pick<TransferPort<Tx>, 'areStored'> & Pick<PolicyPort<Tx>, 'readPolicies'>
   readonly catalog: Catalog
-  readonly clock: Clock
+  readonly runtime: Pick<Runtime, 'yieldToEventLoop'> & { readonly clock: Clock }
 }
 
 /** Writes transfers where the policies are those with the tag; `stale` where they are others, and then nothing is written. */
@@ -28,23 +28,28 @@ const maxTries = 10
 /** Most broken rules in one refusal. */
 const maxIssues = 100
 
+/** Transfers to judge before other work of the process gets a turn: some milliseconds with a hundred policies. */
+const turnSize = 100
+
 /**
  * Makes the judgement of new transfers by the policies that this process knows. The insert compares the version in SQL: where it is another
  * one, the policies are read again, in the same transaction, and the transfers are judged again. A refusal reads them again too.
  */
-export function createJudgement<Tx>({ backend, catalog, clock }: Judging<Tx>) {
+export function createJudgement<Tx>({ backend, catalog, runtime }: Judging<Tx>) {
   let known: KnownPolicies = { version: 0, tag: null, policies: [] }
-  const judge = (transfers: readonly NewTransfer[], isMany: boolean) =>
-    transfers.map((transfer, index) => judgeOne(known, transfer, isMany ? `${index}.` : '', catalog, clock.now()))
-  const keepRepeats = async (tx: Tx, transfers: readonly NewTransfer[], judged: readonly Judged[]) => {
-    const kept: Judged[] = []
-    for (const [index, one] of judged.entries()) {
-      const transfer = transfers[index]
-      // A repeat of a key gets what is stored, whatever the policies have become.
-      const isRepeat = one.issue !== undefined && transfer !== undefined && (await isStored(backend, tx, transfer))
-      kept.push(isRepeat ? { holds: [] } : one)
+  // Other enqueues may read other policies while this one lets them have their turn.
+  const judge = async (
+    by: KnownPolicies,
+    transfers: readonly NewTransfer[],
+    isMany: boolean,
+  ): Promise<readonly Judged[]> => {
+    const now = runtime.clock.now()
+    const judged: Judged[] = []
+    for (const [index, transfer] of transfers.entries()) {
+      if (index % turnSize === turnSize - 1) await runtime.yieldToEventLoop?.()
+      judged.push(judgeOne(by, transfer, isMany ? `${index}.` : '', catalog, now))
     }
-    return kept
+    return judged
   }
   return async (
     tx: Tx,
@@ -53,15 +58,15 @@ export function createJudgement<Tx>({ backend, catalog, clock }: Judging<Tx>) {
     write: WriteJudged,
   ): Promise<readonly EnqueuedTransfer[]> => {
     for (let tries = 0; tries < maxTries; tries += 1) {
-      const { tag } = known
-      let judged = tag === null ? undefined : judge(transfers, isMany)
+      const by = known
+      let judged = by.tag === null ? undefined : await judge(by, transfers, isMany)
       if (judged?.some(({ issue }) => issue !== undefined)) {
         known = await backend.readPolicies(tx)
-        if (known.tag !== tag) continue
-        judged = await keepRepeats(tx, transfers, judged)
+        if (known.tag !== by.tag) continue
+        judged = await keepRepeats(backend, tx, transfers, judged)
         refuseAll(judged.flatMap(({ issue }) => issue ?? []))
       }
-      const enqueued = await write(judged === undefined ? transfers : addHolds(transfers, judged), tag)
+      const enqueued = await write(judged === undefined ? transfers : addHolds(transfers, judged), by.tag)
       if (enqueued !== 'stale') return enqueued
       known = await backend.readPolicies(tx)
     }
@@ -110,12 +115,17 @@ const addHolds = (transfers: readonly NewTransfer[], judged: readonly Judged[]):
     return holds.length === 0 ? transfer : { ...transfer, holds }
   })
 
-async function isStored<Tx>(
+/** The same without the refusals of repeats: a repeat of a key gets what is stored, whatever the policies have become. */
+async function keepRepeats<Tx>(
   backend: Judging<Tx>['backend'],
   tx: Tx,
-  { accountId, idempotencyKey }: NewTransfer,
-): Promise<boolean> {
-  return (await backend.getByKey(accountId, idempotencyKey, tx)) !== undefined
+  transfers: readonly NewTransfer[],
+  judged: readonly Judged[],
+): Promise<readonly Judged[]> {
+  const refused = transfers.filter((_, index) => judged[index]?.issue !== undefined)
+  const stored = await backend.areStored(tx, refused)
+  const repeats = new Set(refused.filter((_, at) => stored[at] === true))
+  return judged.map((one, index) => (repeats.has(transfers[index] as NewTransfer) ? { holds: [] } : one))
 }
 
 function refuseAll(issues: readonly Issue[]): void {
