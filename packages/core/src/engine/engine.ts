@@ -194,7 +194,7 @@ export interface ResubmitOptions {
   readonly expiresAt?: string | Date | null | undefined
   /** The amount that should have been paid. Default: that of the ended transfer. */
   readonly amount?: EnqueueRequest['amount'] | undefined
-  /** Who asks for it. Default: who asked for the ended one, and nobody with another amount or destination, which policies that hold refuse. */
+  /** Who resubmits it, for the audit, and does not approve it: policies that hold it refuse it without. Default: nobody is named. */
   readonly createdBy?: string | undefined
   /** Where it should have gone, whole. Default: the destination of the ended transfer. */
   readonly destination?: EnqueueRequest['destination'] | undefined
