@@ -129,14 +129,14 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    */
   cancel(tx: Tx, transferId: string, note?: OperatorNote): Promise<void>
   /**
-   * Resolves a blocked transfer by what a person learned from the service. With `remoteId` the service has it: the transfer
+   * Resolves a blocked transfer, or a held one whose money may have moved, by what a person learned from the service. With `remoteId` the service has it: the transfer
    * becomes submitted under that id and is polled at once. With `notPaid` it has failed as `not_paid`, and its request may be
    * resubmitted. A later answer to an earlier attempt changes neither. Who and why is in the attempts.
    *
    * The engine does not verify the statement: a caller that says `notPaid` of a transfer that was paid, or still will be, and
    * resubmits it, pays twice. A refusal of the input happens before any SQL.
    * @throws OutlayError `missing_field`, `invalid_id`, `invalid_request` with the field; `transfer_not_found`; `conflict` when
-   *   it is not blocked, or when another transfer of the account has that id at the service and is not named by `insteadOf`.
+   *   it is neither of these, or when another transfer of the account has that id at the service and is not named by `insteadOf`.
    */
   resolve(tx: Tx, transferId: string, resolution: Resolution): Promise<void>
   /**
