@@ -12,7 +12,7 @@ export interface Distinct {
 }
 
 /**
- * Finds the transfers that one call has to write: of those with one key the first. What repeats it returns that one, as any repeat of a key does.
+ * Finds the transfers that one call has to write: of those with one key the first. What repeats it returns that one, like a repeat in another call.
  * @throws OutlayError `idempotency_key_mismatch` for a key that stands for two requests, `conflict` for an id that two transfers have; both positions are named
  */
 export function findDistinct(transfers: readonly NewTransfer[]): Distinct {

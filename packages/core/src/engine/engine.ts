@@ -91,9 +91,14 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    */
   enqueue(tx: Tx, request: EnqueueRequest): Promise<EnqueuedTransfer>
   /**
-   * Enqueues many transfers, all or none. Uses one statement; for more than some thousands, several statements behind one
+   * Enqueues many transfers, all or none. Uses one statement; for more than 2,000, several statements behind one
    * savepoint of the host's transaction, so that memory holds little beside the transfers themselves.
-   * @throws OutlayError naming every broken request, a hundred at most; fields start with the index, `3.amount.value`.
+   *
+   * A key that is there twice for the same request is one transfer: what repeats it has `reused`, and its metadata, batch and creator are
+   * those of the first.
+   * @throws OutlayError naming every broken request, a hundred at most; fields start with the index, `3.amount.value`. `idempotency_key_mismatch` and
+   *   `conflict` name both requests where a key stands for two, or an id is that of two. `conflict` with the field `tx` beside another enqueue of the same
+   *   transaction, when one of them has a savepoint: await one before the next.
    */
   enqueueMany(tx: Tx, requests: readonly EnqueueRequest[]): Promise<readonly EnqueuedTransfer[]>
   /** One transfer, as the transaction sees it if there is one; `undefined` when it does not exist. */
