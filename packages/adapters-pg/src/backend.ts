@@ -24,6 +24,7 @@ import { startDispatcher } from './dispatch/dispatcher.ts'
 import { createGatewayStore, type GatewayStore } from './dispatch/gateways.ts'
 import { createSubmissionStore, type SubmissionStore } from './dispatch/submissions.ts'
 import { createEnqueue } from './enqueue/enqueue.ts'
+import { createStoredKeys } from './enqueue/stored-keys.ts'
 import { createBacklog } from './inspection/backlog.ts'
 import { createDelays } from './inspection/delays.ts'
 import { type CredentialStore, createCredentialStore } from './limits/credentials.ts'
@@ -139,6 +140,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     enqueue: createEnqueue(driver, tokens, notify),
     get: transfers.get,
     getByKey: transfers.getByKey,
+    areStored: createStoredKeys(driver, tokens),
     find: createFind(driver, tokens),
     counterparty: stores.counterparties.find,
     observe: async (tx, account, observations, rules) =>

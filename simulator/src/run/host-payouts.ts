@@ -1,7 +1,7 @@
 import type { ResubmitOptions } from '@outlay/core'
 import type { Asked } from '@outlay/judge'
 import type { PoolClient } from 'pg'
-import type { Tenant } from '../environment/tenant.ts'
+import { creator, type Tenant } from '../environment/tenant.ts'
 import { askedLegOf, askedOf } from '../judging/asked.ts'
 import type { PlannedPayout } from '../plan/draw.ts'
 import type { Run } from './run-state.ts'
@@ -71,7 +71,10 @@ export async function resubmitPayout(
   correction: ResubmitOptions = {},
 ): Promise<string> {
   const { transfers } = at.office.engine
-  const { id, reused, notBefore, batchId } = await transfers.resubmit(tx, ended.transfer_id, correction)
+  const { id, reused, notBefore, batchId } = await transfers.resubmit(tx, ended.transfer_id, {
+    createdBy: creator,
+    ...correction,
+  })
   const before = (await transfers.get(ended.transfer_id))?.notBefore
   if (timeOf(before) !== timeOf(notBefore)) {
     const detail = `${ended.transfer_id} was to be sent at ${before}, and ${id}, which repeats it, at ${notBefore}`

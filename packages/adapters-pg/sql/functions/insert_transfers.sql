@@ -1,5 +1,5 @@
 -- Writes the rows of many transfers, those with holds as held. Returns how many were written, without those whose key is stored already; null, and
--- nothing is written, when a key is that of another request.
+-- nothing is written, when a key is that of another request, or an id is there twice.
 create or replace function {{schema}}.insert_transfers(
   p_ids text[], p_account_ids text[], p_keys text[], p_fingerprints text[], p_requests text[], p_not_before text[], p_expires_at text[],
   p_environments text[], p_gateways text[], p_batches text[], p_holds text[], p_at timestamptz
@@ -25,7 +25,10 @@ begin
   exception when unique_violation then
     v_count := null;
   end;
-  if v_count is null then
+  if v_count is null and (select count(*) > count(distinct n.id) from unnest(p_ids) as n (id)) then
+    -- Earlier code gives an id twice: what is written beside the first could be that of the second.
+    v_mismatch := true;
+  elsif v_count is null then
     begin
       insert into {{schema}}.transfer
         (id, account_id, idempotency_key, fingerprint, request, not_before, expires_at, environment, gateway, batch_id, created_at, updated_at,

@@ -1,4 +1,4 @@
--- Ends the doubt about a transfer that is blocked, or that has ended here in doubt, as a person says: the service has it under
+-- Ends the doubt about a transfer that is blocked, that is held in doubt, or that has ended here in doubt, as a person says: the service has it under
 -- `p_remote_id`, or, where that is null, nothing was or will be paid. `p_instead_of` is a transfer that has that id and is to lose it. Returns null, `not_blocked`, `under_way`,
 -- `accepted`, or the id of the account's transfer that has that id already.
 create or replace function {{schema}}.resolve(p_id text, p_remote_id text, p_reason text, p_actor text, p_instead_of text)
@@ -15,7 +15,8 @@ begin
   -- Locks in the order of ids, as all code does.
   perform 1 from {{schema}}.transfer t where t.id in (p_id, p_instead_of) order by t.id for no key update;
   select {{schema}}.gateway_account(t.gateway, t.account_id), t.attempt, t.unknown_since is not null into v_account_id, v_attempt, v_is_unknown from {{schema}}.transfer t
-  where t.id = p_id and t.stage = 'blocked' and t.status = 'pending' and t.remote_id is null for no key update;
+  where t.id = p_id and (t.stage = 'blocked' or t.stage = 'held' and {{schema}}.effect_of(t) <> 'none') and t.status = 'pending' and t.remote_id is null
+  for no key update;
   if not found then
     return {{schema}}.resolve_ended(p_id, p_remote_id, concat_ws(' ', v_said, 'Reason: ' || p_reason), p_actor);
   end if;

@@ -1,4 +1,4 @@
-import { type Batch, type BatchCounts, type Metadata, OutlayError } from '@outlay/core'
+import { type Batch, type BatchCounts, type BatchReview, type Metadata, OutlayError } from '@outlay/core'
 import { type BatchPort, Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
@@ -19,6 +19,17 @@ const texts = {
   close_batch: `insert into {{schema}}.closed_batch (batch_id) values ($1) on conflict do nothing returning batch_id`,
   cancel_batch: 'select {{schema}}.cancel_batch($1) as count',
   lock_held_of_batch: `select t.id from {{schema}}.transfer t where t.batch_id = $1 and t.stage = 'held' order by t.id for no key update`,
+  review_batch: `with asked as (
+      select t.id, t.fingerprint, t.request -> 'amount' ->> 'currency' as currency, (t.request -> 'amount' ->> 'value')::numeric as value
+      from {{schema}}.transfer t
+      where t.batch_id = $1 and t.stage = 'held' and ($2::text[] is null or t.id = any ($2))
+        and exists (select from {{schema}}.hold h where h.transfer_id = t.id and h.requirement is not null)
+    ), totals as (
+      select a.currency, sum(a.value)::text as total from asked a group by a.currency
+    )
+    select count(*)::integer as transfers, (select coalesce(jsonb_object_agg(s.currency, s.total), '{}') from totals s) as totals,
+      encode(sha256(convert_to(coalesce(string_agg(a.id || ' ' || a.fingerprint, e'\\n' order by a.id), ''), 'UTF8')), 'hex') as digest
+    from asked a`,
   pause_batch: `with again as (
       delete from {{schema}}.resumed_batch r where r.batch_id = $1
     )
@@ -60,6 +71,21 @@ export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record
       return read(
         await (tx === undefined ? driver.query(sql.batch, [batchId]) : driver.execute(tx, sql.batch, [batchId])),
       )
+    },
+    async getBatchByKey(accountId, key, tx) {
+      const values = [accountId, key]
+      return read(
+        await (tx === undefined
+          ? driver.query(sql.batch_by_key, values)
+          : driver.execute(tx, sql.batch_by_key, values)),
+      )
+    },
+    async reviewBatch(batchId, tx, ids) {
+      const values = [batchId, ids ?? null]
+      const rows = await (tx === undefined
+        ? driver.query(sql.review_batch, values)
+        : driver.execute(tx, sql.review_batch, values))
+      return readFirst(readReview, rows) ?? { transfers: 0, totals: {}, digest: '' }
     },
     closeBatch: async (tx, batchId) => (await driver.execute(tx, sql.close_batch, [batchId])).length > 0,
     cancelBatch: async (tx, batchId) =>
@@ -108,6 +134,11 @@ export const batchError = (refusal: string, batchId: string | undefined): Outlay
 
 const readCount = rowDecoder('batch', { count: Column.integer })
 const readCanceled = rowDecoder('batch', { count: Column.nullable(Column.integer) })
+const readReview = rowDecoder('review', {
+  transfers: Column.integer,
+  totals: Column.json<BatchReview['totals']>(),
+  digest: Column.text,
+})
 const readRefusal = rowDecoder('batch', { refusal: Column.nullable(Column.text) })
 const readRow = rowDecoder('batch', {
   id: Column.text,

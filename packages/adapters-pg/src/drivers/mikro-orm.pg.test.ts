@@ -75,6 +75,40 @@ describe.each(Object.entries(mikroOrms))('%s', async (name, library) => {
   })
 
   it.each([
+    ['was rolled back after it had enqueued', true, true],
+    ['was rolled back and had enqueued nothing', true, false],
+    ['is in the one around it', false, false],
+  ])('refuses an entity manager kept from a nested transaction that %s', async (_, isRolledBack, hasEnqueued) => {
+    const orm = await openMikroOrm(url, { library })
+    const pool = new pg.Pool({ connectionString: url })
+    const engine = createEngine({
+      backend: postgres({ driver: mikroOrmDriver({ orm, pool }) }),
+      gateway: memoryGateway(),
+    })
+    const enqueue = (em: typeof orm.em) => engine.transfers.enqueue(em, samplePayout('kept'))
+    try {
+      const kept = await orm.em.fork().transactional(async (em) => {
+        const managers: (typeof em)[] = []
+        const nested = em.transactional(async (inner) => {
+          managers.push(inner)
+          if (hasEnqueued) await enqueue(inner)
+          if (isRolledBack) throw new Error('changed my mind')
+        })
+        await nested.catch((error: unknown) => expect(error).toMatchObject({ message: 'changed my mind' }))
+        expect(managers).toHaveLength(1)
+        for (const manager of managers)
+          await expect(enqueue(manager)).rejects.toMatchObject({ code: 'no_transaction', field: 'tx' })
+        return enqueue(em)
+      })
+      const { rows } = await pool.query(`delete from outlay.transfer where account_id = 'kept' returning id`)
+      expect(rows).toEqual([{ id: kept.id }])
+    } finally {
+      await orm.close()
+      await pool.end()
+    }
+  })
+
+  it.each([
     [20, 5, 5],
     [3, 30, 3],
   ])('handlers take no more than both pools have: %i and %i', async (max, own, expected) => {

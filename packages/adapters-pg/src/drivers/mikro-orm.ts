@@ -15,7 +15,18 @@ export interface MikroOrmEntityManager {
   fork(options?: { readonly disableContextResolution?: boolean }): MikroOrmEntityManager
   getTransactionContext(): unknown
   isInTransaction(): boolean
+  getEventManager(): { registerSubscriber(subscriber: typeof endings): void }
 }
+
+/** Contexts of transactions that have ended. What MikroORM 7 keeps of a nested one still has the connection of the one around it. */
+const ended = new WeakSet<object>()
+
+const noteEnd = ({ transaction }: { readonly transaction?: unknown }): void => {
+  if (typeof transaction === 'object' && transaction !== null) ended.add(transaction)
+}
+
+/** Notes ends, also those of savepoints. One for all drivers: MikroORM registers it once. */
+const endings = { beforeTransactionRollback: noteEnd, afterTransactionCommit: noteEnd }
 
 /** What {@link mikroOrmDriver} works on. */
 export interface MikroOrmDriverOptions<Em extends MikroOrmEntityManager> extends PgDriverOptions {
@@ -39,6 +50,7 @@ export interface MikroOrmDriverOptions<Em extends MikroOrmEntityManager> extends
 export function mikroOrmDriver<Em extends MikroOrmEntityManager>(options: MikroOrmDriverOptions<Em>): Driver<Em> {
   const background = poolDriver(options.pool, options, ['orm', 'pool'])
   const { em } = options.orm
+  em.getEventManager().registerSubscriber(endings)
   return {
     ...background,
     name: 'mikro-orm',
@@ -102,7 +114,7 @@ async function executeOnKysely(
   { text }: Statement,
   values: readonly unknown[],
 ): Promise<readonly Row[]> {
-  if (context.isCommitted || context.isRolledBack)
+  if (context.isCommitted || context.isRolledBack || ended.has(context))
     throw noTransaction('is an entity manager whose transaction has ended')
   const pool = await findPool(tx)
   if (pool === undefined) throw noTransaction('is an entity manager whose connection is not of node-postgres')

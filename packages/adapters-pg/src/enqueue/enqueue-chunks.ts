@@ -3,6 +3,7 @@ import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import { refusedBatch } from '../batches/batches.ts'
 import type { Driver } from '../database/driver.ts'
 import { type Statement, statements } from '../database/statement.ts'
+import { maxIssues } from './enqueue-repeats.ts'
 
 const texts = {
   begin: 'savepoint outlay_enqueue',
@@ -21,20 +22,17 @@ const texts = {
 /** Most transfers in one statement: its arrays are what memory has to hold beside the transfers themselves. */
 export const chunkSize = 2_000
 
-/** Most broken elements that one refusal names. */
-const maxIssues = 100
+/** What was written; `stale` where the policies are others, `undefined` where one has the key or the id of another request, and nothing was. */
+type Written = readonly EnqueuedTransfer[] | 'stale' | undefined
 
-/** What was written; `stale` where the policies are others, and nothing was. */
-type Written = readonly EnqueuedTransfer[] | 'stale'
-
-/** Prepares the transfers at these positions and returns what sends them, which gives `undefined` when it refuses them and writes none. */
-type PrepareChunk = (positions: readonly number[]) => () => Promise<Written | undefined>
+/** Prepares the transfers at these positions and returns what sends them. */
+type PrepareChunk = (positions: readonly number[]) => () => Promise<Written>
 
 /** Writes more than one statement should hold, and reports what is wrong with it. */
 interface EnqueueChunks<Tx> {
   /** Writes all of them or none, and leaves the host's transaction usable. Results are in the order given. */
   write(tx: Tx, transfers: readonly NewTransfer[], prepare: PrepareChunk): Promise<Written>
-  /** The refusal of transfers whose key or id another request has; none of them is written. */
+  /** The refusal of transfers whose key or id another request has, after none of them was written. */
   explain(tx: Tx, transfers: readonly NewTransfer[]): Promise<OutlayError>
 }
 
@@ -44,9 +42,8 @@ export function createEnqueueChunks<Tx>(
   tokens: Readonly<Record<string, string>>,
 ): EnqueueChunks<Tx> {
   const sql = statements(tokens, texts)
-  const explain = (tx: Tx, transfers: readonly NewTransfer[]) => explainRefusal(driver, sql, tx, transfers)
   return {
-    explain,
+    explain: (tx, transfers) => explainRefusal(driver, sql, tx, transfers),
     async write(tx, transfers, prepare) {
       // One order for every batch, so that two of them cannot wait for each other.
       const order = transfers
@@ -75,8 +72,7 @@ export function createEnqueueChunks<Tx>(
         })
         if (chunk === undefined || chunk === 'stale') {
           await undo()
-          if (chunk === 'stale') return chunk
-          throw await explain(tx, transfers)
+          return chunk
         }
         for (const [index, position] of positions.entries()) written[position] = chunk[index] as EnqueuedTransfer
       }
@@ -99,7 +95,8 @@ async function explainRefusal<Tx>(
   tx: Tx,
   transfers: readonly NewTransfer[],
 ): Promise<OutlayError> {
-  const { keys, ids } = findRepeated(transfers)
+  const keys = new Set<number>()
+  const ids = new Set<number>()
   const batches = new Map<number, string>()
   for (let from = 0; from < transfers.length; from += chunkSize) {
     const chunk = transfers.slice(from, from + chunkSize)
@@ -131,24 +128,6 @@ async function explainRefusal<Tx>(
     'conflict',
     'Another transaction had one of these keys or ids a moment ago; enqueue them again.',
   )
-}
-
-/** Positions of transfers whose key, or whose id, an earlier one of the same call has for another request. */
-function findRepeated(transfers: readonly NewTransfer[]) {
-  const keys = new Set<number>()
-  const ids = new Set<number>()
-  const byKey = new Map<string, NewTransfer>()
-  const byId = new Map<string, NewTransfer>()
-  for (const [position, transfer] of transfers.entries()) {
-    const key = `${transfer.accountId}\n${transfer.idempotencyKey}`
-    const earlier = byKey.get(key)
-    if (earlier === undefined) {
-      byKey.set(key, transfer)
-      if (byId.has(transfer.id)) ids.add(position)
-      else byId.set(transfer.id, transfer)
-    } else if (earlier.fingerprint !== transfer.fingerprint) keys.add(position)
-  }
-  return { keys, ids }
 }
 
 const keyIssue = (position: number) => ({

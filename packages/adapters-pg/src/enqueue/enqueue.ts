@@ -7,6 +7,8 @@ import { createCounterpartyStore } from '../transfers/counterparties.ts'
 import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
 import { readOne, readTransfer, transferColumns } from '../transfers/transfer-row.ts'
 import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
+import { findDistinct } from './enqueue-repeats.ts'
+import { runBeside } from './running-enqueues.ts'
 
 const texts = {
   enqueue_one:
@@ -57,28 +59,31 @@ export function createEnqueue<Tx>(
     notifiedAt = now
     return true
   }
-  const writeMany = async (tx: Tx, transfers: readonly NewTransfer[], how: Writing) => {
+  const writeMany = async (tx: Tx, all: readonly NewTransfer[], how: Writing) => {
+    const { transfers, spread } = findDistinct(all)
     const prepare = (part: readonly NewTransfer[]) => prepareMany(driver, sql, tx, part, how)
-    if (transfers.length > chunkSize) {
-      return chunks.write(tx, transfers, (positions) =>
-        prepare(positions.map((position) => transfers[position] as NewTransfer)),
-      )
-    }
-    const written = await prepare(transfers)()
-    if (written === undefined) throw await chunks.explain(tx, transfers)
-    return written
+    const written = await (transfers.length > chunkSize
+      ? chunks.write(tx, transfers, (positions) =>
+          prepare(positions.map((position) => transfers[position] as NewTransfer)),
+        )
+      : prepare(transfers)())
+    if (written === undefined) throw await chunks.explain(tx, all)
+    return written === stale ? stale : spread(written)
   }
-  return async (tx, transfers, traceparent, policyTag = null) => {
+  const write = async (tx: Tx, transfers: readonly NewTransfer[], how: Writing) => {
     const [only] = transfers
-    if (only === undefined) return []
-    const how = { notify: shouldNotify(), traceparent, policyTag }
-    const enqueued = await (transfers.length === 1
+    const enqueued = await (only !== undefined && transfers.length === 1
       ? enqueueOne(driver, sql, tx, only, how)
       : writeMany(tx, transfers, how))
     if (enqueued === stale) return stale
     const inline = transfers.filter(({ counterparty }, at) => counterparty !== undefined && !enqueued[at]?.reused)
     if (inline.length > 0) await counterparties.keep(tx, inline)
     return enqueued
+  }
+  return async (tx, transfers, traceparent, policyTag = null) => {
+    if (transfers.length === 0) return []
+    const run = () => write(tx, transfers, { notify: shouldNotify(), traceparent, policyTag })
+    return runBeside(tx, transfers.length > chunkSize, run)
   }
 }
 

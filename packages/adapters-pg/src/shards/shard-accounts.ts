@@ -34,6 +34,18 @@ export function createShardBatches<Tx>({ routing, questions }: ShardParts<Tx>): 
       tx === undefined
         ? questions.askAny(({ engine }) => engine.batches.get(batchId))
         : inside(tx, (batches) => batches.get(batchId, tx)),
+    getByKey(key, options = {}) {
+      const { accountId, tx } = options
+      if (tx !== undefined) return inside(tx, (batches) => batches.getByKey(key, options))
+      const ask = ({ engine }: LimitedNode<Tx>) => engine.batches.getByKey(key, options)
+      return accountId === undefined
+        ? questions.askAny(ask)
+        : routing.at(accountId, (node) => questions.askOne(node, ask))
+    },
+    review: (batchId, tx) =>
+      tx === undefined
+        ? questions.askAny(({ engine }) => engine.batches.review(batchId))
+        : inside(tx, (batches) => batches.review(batchId, tx)),
     close: (tx, batchId) => inside(tx, (batches) => batches.close(tx, batchId)),
     cancel: (tx, batchId) => inside(tx, (batches) => batches.cancel(tx, batchId)),
     approve: (tx, batchId, approval) => inside(tx, (batches) => batches.approve(tx, batchId, approval)),

@@ -164,7 +164,7 @@ describe('a person who has asked the service', async () => {
       await expect(resolve(engine, missing, resolution)).rejects.toMatchObject({ code: 'transfer_not_found' })
       for (const stage of ['queued', 'submitting', 'awaiting_funds', 'submitted']) {
         await pool.query('update outlay.transfer set stage = $2 where id = $1', [id, stage])
-        const message = `The transfer ${id} is ${stage} and pending; only a blocked one is resolved.`
+        const message = `The transfer ${id} is ${stage} and pending; only a blocked one is resolved, or a held one whose money may have moved.`
         await expect(resolve(engine, id, resolution)).rejects.toMatchObject({ code: 'conflict', message })
       }
     }

@@ -32,6 +32,22 @@ describe('outlay batches', async () => {
     expect((await run('cancel', batchId)).stdout).toMatch(/1 transfer of .* canceled, and it takes no further ones\.\n/)
   })
 
+  it('shows what is to be approved, and approves that and nothing else', async () => {
+    const policies = [{ name: 'all', approvals: [{}] }]
+    await host.commit((tx) => host.engine.policies.set(tx, policies, { actor: 'petra', reason: 'as decided' }))
+    const { id: batchId } = await host.commit((tx) => host.engine.batches.create(tx, { key: 'held' }))
+    await host.enqueue({ idempotencyKey: 'd', batchId, createdBy: 'carl' })
+    const shown = (await run('show', batchId)).stdout
+    const [, digest = ''] = /1 transfer to approve, of 12\.50 USD in all; .* --digest ([0-9a-f]{64})/.exec(shown) ?? []
+    await host.enqueue({ idempotencyKey: 'e', batchId, createdBy: 'carl' })
+    const approve = (expected: string) => run('approve', batchId, '--actor', 'anna', '--digest', expected)
+    const refused = await approve(digest)
+    expect(refused.code).not.toBe(0)
+    expect(refused.stderr).toContain('has 2 to approve, of 25.00 USD in all')
+    const { review } = JSON.parse((await run('show', batchId, '--json')).stdout)
+    expect((await approve(review.digest)).stdout).toContain('2 transfers of')
+  })
+
   it('names a batch that does not exist', async () => {
     const { code, stderr } = await run('pause', '01J0000000000000000000000B')
     expect(code).toBe(2)

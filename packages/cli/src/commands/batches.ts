@@ -1,12 +1,13 @@
-import type { ApproveOptions, Batch } from '@outlay/core'
+import type { ApproveBatchOptions, Batch, BatchReview } from '@outlay/core'
 import { plural, printable } from '../output/table.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
 
-/** Prints a batch with its counts. */
+/** Prints a batch with its counts, and with what is held for approval in it. */
 export async function showBatch(session: Session, batchId: string): Promise<void> {
   const batch = await findBatch(session, batchId)
-  session.write(batch, () => formatBatch(batch))
+  const review = await session.engine.batches.review(batchId)
+  session.write({ ...batch, review }, () => `${formatBatch(batch)}${formatReview(review)}`)
 }
 
 /** Lets a batch take no further transfers. */
@@ -42,7 +43,7 @@ export async function resumeBatch(session: Session, batchId: string): Promise<vo
 }
 
 /** Approves the held transfers of a batch, all of them or none. */
-export async function approveBatch(session: Session, batchId: string, approval: ApproveOptions): Promise<void> {
+export async function approveBatch(session: Session, batchId: string, approval: ApproveBatchOptions): Promise<void> {
   await findBatch(session, batchId)
   const result = await session.transaction((tx) => session.engine.batches.approve(tx, batchId, approval))
   const { approved, released } = result
@@ -74,6 +75,15 @@ export async function findBatch({ engine }: Session, batchId: string): Promise<B
 async function writeAfter(session: Session, batchId: string, done: object): Promise<void> {
   const batch = await session.engine.batches.get(batchId).catch(() => undefined)
   session.write({ batchId, ...done, batch }, () => (batch === undefined ? '' : `\n${formatBatch(batch)}`))
+}
+
+/** A line for what is held for approval; nothing where nothing is. */
+function formatReview(review: BatchReview | undefined): string {
+  if (review === undefined || review.transfers === 0) return ''
+  const totals = Object.entries(review.totals).map(([currency, value]) => `${value} ${currency}`)
+  return printable(
+    `\n${plural(review.transfers, 'transfer')} to approve, of ${totals.join(' and ')} in all; "outlay batches approve --digest ${review.digest}" approves these and no others`,
+  )
 }
 
 function formatBatch({ id, accountId, key, state, paused, counts, completedAt }: Batch): string {

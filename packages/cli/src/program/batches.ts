@@ -2,6 +2,10 @@ import type { Command } from 'commander'
 import type { ApproveCommandOptions } from './control.ts'
 import type { Perform } from './perform.ts'
 
+interface ApproveBatchCommandOptions extends ApproveCommandOptions {
+  readonly digest?: string
+}
+
 /** Adds the commands about batches. */
 export function addBatches(program: Command, perform: Perform): void {
   const batches = program.command('batches').description('batches: show, close, pause, resume, approve and cancel them')
@@ -40,9 +44,16 @@ export function addBatches(program: Command, perform: Perform): void {
     .requiredOption('--actor <name>', 'who approves')
     .option('--role <name...>', 'the roles that this person has')
     .option('--note <text>', 'a note, for the audit')
-    .action((id: string, { actor, role, note }: ApproveCommandOptions, command: Command) =>
-      perform(command, (session, { approveBatch }) => approveBatch(session, id, { actor, roles: role, note })),
+    .option(
+      '--digest <digest>',
+      'as "outlay batches show" prints it: nothing is approved where the batch has changed since',
     )
+    .action((id: string, { actor, role, note, digest }: ApproveBatchCommandOptions, command: Command) => {
+      const expected = digest === undefined ? undefined : { digest }
+      return perform(command, (session, { approveBatch }) =>
+        approveBatch(session, id, { actor, roles: role, note, expected }),
+      )
+    })
   batches
     .command('cancel')
     .description('close a batch and cancel its transfers, but for those whose money may have moved')

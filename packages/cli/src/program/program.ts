@@ -201,6 +201,10 @@ function addTransfers(program: Command, perform: Perform): void {
     )
     .option('--to <address>', 'id of the address where it should have gone (default: as the ended one)')
     .option(
+      '--actor <name>',
+      'who resubmits it, for the audit; needed where a policy holds it, and this person does not approve it',
+    )
+    .option(
       '--gateway-module <file>',
       "a module that exports the host's gateway, and its catalog if it has one of its own",
     )
@@ -217,12 +221,21 @@ interface ResubmitCommandOptions {
   readonly expiresAt?: string
   readonly amount?: string
   readonly to?: string
+  readonly actor?: string
   readonly gatewayModule?: string
 }
 
-const readAgain = ({ key, notBefore, expiresAt, amount, to }: Omit<ResubmitCommandOptions, 'gatewayModule'>) => ({
+const readAgain = ({
+  key,
+  notBefore,
+  expiresAt,
   amount,
   to,
+  actor,
+}: Omit<ResubmitCommandOptions, 'gatewayModule'>) => ({
+  amount,
+  to,
+  ...(actor === undefined ? {} : { createdBy: actor }),
   idempotencyKey: key,
   notBefore: notBefore === 'now' ? null : notBefore,
   expiresAt: expiresAt === 'never' ? null : expiresAt,

@@ -1,5 +1,6 @@
 import type { Metadata } from '../metadata.ts'
-import type { Batch } from '../ports/batches.ts'
+import type { Batch, BatchReview } from '../ports/batches.ts'
+import type { ExpectedReview } from './batch-review.ts'
 import type { ApproveOptions } from './control-commands.ts'
 
 /** A batch to create. */
@@ -12,6 +13,15 @@ export interface CreateBatch {
   readonly accountId?: string | undefined
   /** As that of a transfer. It is not searched. */
   readonly metadata?: Metadata | undefined
+}
+
+/** An approval of a whole batch. */
+export interface ApproveBatchOptions extends ApproveOptions {
+  /**
+   * What the approver has seen, as {@link Batches.review} returned it, or a part of that: where the batch has something else at the moment of the
+   * approval, nothing is approved. Default: whatever is held then.
+   */
+  readonly expected?: ExpectedReview | undefined
 }
 
 /**
@@ -28,6 +38,18 @@ export interface Batches<Tx> {
   /** One batch with its counts, as the transaction sees it if there is one; `undefined` when it does not exist. */
   get(batchId: string, tx?: Tx): Promise<Batch | undefined>
   /**
+   * One batch by its key, with its counts; `undefined` when it does not exist. Give the `accountId` that it was created with.
+   */
+  getByKey(
+    key: string,
+    options?: { readonly accountId?: string | undefined; readonly tx?: Tx | undefined },
+  ): Promise<Batch | undefined>
+  /**
+   * What is held for approval in a batch, for whoever approves it, as the transaction sees it if there is one; `undefined` when the batch does not
+   * exist. Give it as `expected` of {@link Batches.approve}, and nothing is approved that was not in it.
+   */
+  review(batchId: string, tx?: Tx): Promise<BatchReview | undefined>
+  /**
    * Closes a batch: it takes no further transfers and can complete. False when it was closed before.
    * @throws OutlayError `not_found`; `conflict` when nothing is in it, for which there would be no event: cancel it instead
    */
@@ -41,12 +63,13 @@ export interface Batches<Tx> {
   /**
    * Approves all held transfers of a batch that ask for approval, or none: those that this person has approved before stay as they are. Takes some
    * statements for each. Returns how many were approved, and how many of them are sent after the commit.
-   * @throws OutlayError `not_found`; what `transfers.approve` throws for one of them, with its id
+   * @throws OutlayError `invalid_request` with the field, before any SQL; `not_found`; `conflict` with the field `expected.transfers`, `expected.totals` or
+   *   `expected.digest` when the batch has something else to approve; what `transfers.approve` throws for one of them, with its id
    */
   approve(
     tx: Tx,
     batchId: string,
-    approval: ApproveOptions,
+    approval: ApproveBatchOptions,
   ): Promise<{ readonly approved: number; readonly released: number }>
   /**
    * Keeps the transfers of a batch from being submitted; requests under way are finished. False when it is already paused.

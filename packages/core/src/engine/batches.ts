@@ -5,6 +5,8 @@ import { Metadata } from '../metadata.ts'
 import { checkNames } from '../option-names.ts'
 import type { Batch, BatchPort } from '../ports/batches.ts'
 import type { Batches } from './batch-commands.ts'
+import { checkExpected, compareReview } from './batch-review.ts'
+import { isText } from './checked-text.ts'
 import { checkAccountId } from './enqueueing.ts'
 import { approveAll, checkApproval, type HoldingBackend } from './holding.ts'
 
@@ -30,6 +32,17 @@ export function createBatches<Tx>(backend: BatchPort<Tx> & HoldingBackend<Tx>, n
       throw new OutlayError('conflict', `Another batch has the id ${id}; leave the id out.`, { field: 'id' })
     },
     get: async (batchId, tx) => (Id.is(batchId) ? backend.getBatch(batchId, tx) : undefined),
+    async getByKey(key, options = {}) {
+      checkNames(options, ['accountId', 'tx'])
+      const { accountId = null, tx } = options
+      return isText(key) && (accountId === null || isText(accountId))
+        ? backend.getBatchByKey(accountId, key, tx)
+        : undefined
+    },
+    async review(batchId, tx) {
+      const batch = Id.is(batchId) ? await backend.getBatch(batchId, tx) : undefined
+      return batch === undefined ? undefined : backend.reviewBatch(batchId, tx)
+    },
     async close(tx, batchId) {
       const { counts, state } = await find(batchId, tx)
       if (state === 'open' && counts.total === 0) {
@@ -43,10 +56,15 @@ export function createBatches<Tx>(backend: BatchPort<Tx> & HoldingBackend<Tx>, n
       const { counts } = await find(batchId, tx)
       return { canceled: canceled ?? 0, unended: counts.unended }
     },
-    async approve(tx, batchId, approval) {
+    async approve(tx, batchId, given) {
+      const { expected, ...approval } = given ?? {}
       checkApproval(approval)
+      checkExpected(expected)
       await find(batchId, tx)
-      return approveAll(backend, tx, await backend.lockHeldOfBatch(tx, batchId), approval)
+      const ids = await backend.lockHeldOfBatch(tx, batchId)
+      // Of the locked ones alone: what is enqueued since is neither compared nor approved.
+      if (expected !== undefined) compareReview(batchId, expected, await backend.reviewBatch(batchId, tx, ids))
+      return approveAll(backend, tx, ids, approval)
     },
     async pause(tx, batchId) {
       await find(batchId, tx)

@@ -94,23 +94,23 @@ export function resubmitKey({ idempotencyKey }: Pick<StoredTransfer, 'idempotenc
   return IdempotencyKey.is(key) ? key : `${fingerprint(idempotencyKey)}:resubmit`
 }
 
-/** The request of a transfer: to another destination, to the address at the service, or with the counterparty in full when it has none yet. */
+/** The request of a transfer, without who asked for it: to another destination, to the address at the service, or with the counterparty in full when it has none yet. */
 export async function findOrder<Tx>(
   backend: Pick<TransferPort<Tx>, 'counterparty'>,
   tx: Tx,
-  { id, accountId, request, metadata, createdBy }: StoredTransfer,
+  { id, accountId, request, metadata }: StoredTransfer,
   corrected?: EnqueueRequest['destination'],
 ): Promise<EnqueueRequest> {
-  if (corrected !== undefined) return { ...request, accountId, metadata, createdBy, destination: corrected }
+  if (corrected !== undefined) return { ...request, accountId, metadata, destination: corrected }
   const registered = Counterparty.registered(request)
-  if (registered !== undefined) return { ...registered, accountId, metadata, createdBy }
+  if (registered !== undefined) return { ...registered, accountId, metadata }
   const details = await backend.counterparty(tx, id)
   if (details === undefined) {
     const message = `The details of the counterparty of ${id} are wiped; enqueue a new transfer with them.`
     throw new OutlayError('conflict', message)
   }
   const { addressId: _id, address: _summary, ...leg } = request.destination
-  return { ...request, accountId, metadata, createdBy, destination: { ...leg, address: details.address } }
+  return { ...request, accountId, metadata, destination: { ...leg, address: details.address } }
 }
 
 /**

@@ -229,7 +229,7 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
       return transfer
     throw new Error('The gateway of this engine registers no addresses; give the destination by its addressId.')
   }
-  const judge = createJudgement({ backend, catalog, clock: runtime.clock })
+  const judge = createJudgement({ backend, catalog, runtime })
   const write = (tx: Tx, transfers: readonly NewTransfer[], isMany = false) => {
     const judged = (traceparent?: string) =>
       judge(tx, transfers, isMany, (held, tag) => backend.enqueue(tx, held, traceparent, tag))

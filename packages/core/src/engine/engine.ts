@@ -91,9 +91,14 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    */
   enqueue(tx: Tx, request: EnqueueRequest): Promise<EnqueuedTransfer>
   /**
-   * Enqueues many transfers, all or none. Uses one statement; for more than some thousands, several statements behind one
+   * Enqueues many transfers, all or none. Uses one statement; for more than 2,000, several statements behind one
    * savepoint of the host's transaction, so that memory holds little beside the transfers themselves.
-   * @throws OutlayError naming every broken request, a hundred at most; fields start with the index, `3.amount.value`.
+   *
+   * A key that is there twice for the same request is one transfer: what repeats it has `reused`, and its metadata, batch and creator are
+   * those of the first.
+   * @throws OutlayError naming every broken request, a hundred at most; fields start with the index, `3.amount.value`. `idempotency_key_mismatch` and
+   *   `conflict` name both requests where a key stands for two, or an id is that of two. `conflict` with the field `tx` beside another enqueue of the same
+   *   transaction, when one of them has a savepoint: await one before the next.
    */
   enqueueMany(tx: Tx, requests: readonly EnqueueRequest[]): Promise<readonly EnqueuedTransfer[]>
   /** One transfer, as the transaction sees it if there is one; `undefined` when it does not exist. */
@@ -129,14 +134,14 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    */
   cancel(tx: Tx, transferId: string, note?: OperatorNote): Promise<void>
   /**
-   * Resolves a blocked transfer by what a person learned from the service. With `remoteId` the service has it: the transfer
+   * Resolves a blocked transfer, or a held one whose money may have moved, by what a person learned from the service. With `remoteId` the service has it: the transfer
    * becomes submitted under that id and is polled at once. With `notPaid` it has failed as `not_paid`, and its request may be
    * resubmitted. A later answer to an earlier attempt changes neither. Who and why is in the attempts.
    *
    * The engine does not verify the statement: a caller that says `notPaid` of a transfer that was paid, or still will be, and
    * resubmits it, pays twice. A refusal of the input happens before any SQL.
    * @throws OutlayError `missing_field`, `invalid_id`, `invalid_request` with the field; `transfer_not_found`; `conflict` when
-   *   it is not blocked, or when another transfer of the account has that id at the service and is not named by `insteadOf`.
+   *   it is neither of these, or when another transfer of the account has that id at the service and is not named by `insteadOf`.
    */
   resolve(tx: Tx, transferId: string, resolution: Resolution): Promise<void>
   /**
@@ -194,7 +199,7 @@ export interface ResubmitOptions {
   readonly expiresAt?: string | Date | null | undefined
   /** The amount that should have been paid. Default: that of the ended transfer. */
   readonly amount?: EnqueueRequest['amount'] | undefined
-  /** Who asks for it. Default: who asked for the ended one, and nobody with another amount or destination, which policies that hold refuse. */
+  /** Who resubmits it, for the audit, and does not approve it: policies that hold it refuse it without. Default: nobody is named. */
   readonly createdBy?: string | undefined
   /** Where it should have gone, whole. Default: the destination of the ended transfer. */
   readonly destination?: EnqueueRequest['destination'] | undefined

@@ -5,16 +5,16 @@ import type { PolicyFacts } from '../policy-condition.ts'
 import type { NewHold } from '../ports/holds.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { KnownPolicies, PolicyPort } from '../ports/policies.ts'
-import type { Clock } from '../ports/runtime.ts'
+import type { Clock, Runtime } from '../ports/runtime.ts'
 import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
 import type { TransferPort } from '../ports/transfers.ts'
 import { TransferFlow } from '../transfer-flow.ts'
 
 /** What judging needs of the engine. */
 interface Judging<Tx> {
-  readonly backend: Pick<TransferPort<Tx>, 'getByKey'> & Pick<PolicyPort<Tx>, 'readPolicies' | 'findRegistered'>
+  readonly backend: Pick<TransferPort<Tx>, 'areStored'> & Pick<PolicyPort<Tx>, 'readPolicies' | 'findRegistered'>
   readonly catalog: Catalog
-  readonly clock: Clock
+  readonly runtime: Pick<Runtime, 'yieldToEventLoop'> & { readonly clock: Clock }
 }
 
 /** Writes transfers where the policies are those with the tag; `stale` where they are others, and then nothing is written. */
@@ -29,31 +29,34 @@ const maxTries = 10
 /** Most broken rules in one refusal. */
 const maxIssues = 100
 
+/** Transfers to judge before other work of the process gets a turn: some milliseconds with a hundred policies. */
+const turnSize = 100
+
 /**
  * Makes the judgement of new transfers by the policies that this process knows. The insert compares the version in SQL: where it is another
  * one, the policies are read again, in the same transaction, and the transfers are judged again. A refusal reads them again too.
  */
-export function createJudgement<Tx>({ backend, catalog, clock }: Judging<Tx>) {
+export function createJudgement<Tx>({ backend, catalog, runtime }: Judging<Tx>) {
   let known: ReadPolicies = { version: 0, tag: null, policies: [] }
   const readKnown = async (tx: Tx): Promise<ReadPolicies> => {
     const read = await backend.readPolicies(tx)
     return { ...read, unknown: Policy.findUnknown(read.policies, catalog) }
   }
-  const judge = async (tx: Tx, transfers: readonly NewTransfer[], isMany: boolean) => {
-    const by = known
+  // Other enqueues may read other policies while this one lets them have their turn.
+  const judge = async (
+    by: ReadPolicies,
+    tx: Tx,
+    transfers: readonly NewTransfer[],
+    isMany: boolean,
+  ): Promise<readonly Judged[]> => {
     const registered = by.unknown === undefined ? await findRegistered(backend, tx, by, transfers) : undefined
-    const facts = { now: clock.now(), catalog, registered }
-    return transfers.map((transfer, index) => judgeOne(by, transfer, isMany ? `${index}.` : '', facts))
-  }
-  const keepRepeats = async (tx: Tx, transfers: readonly NewTransfer[], judged: readonly Judged[]) => {
-    const kept: Judged[] = []
-    for (const [index, one] of judged.entries()) {
-      const transfer = transfers[index]
-      // A repeat of a key gets what is stored, whatever the policies have become.
-      const isRepeat = one.issue !== undefined && transfer !== undefined && (await isStored(backend, tx, transfer))
-      kept.push(isRepeat ? { holds: [] } : one)
+    const facts = { now: runtime.clock.now(), catalog, registered }
+    const judged: Judged[] = []
+    for (const [index, transfer] of transfers.entries()) {
+      if (index % turnSize === turnSize - 1) await runtime.yieldToEventLoop?.()
+      judged.push(judgeOne(by, transfer, isMany ? `${index}.` : '', facts))
     }
-    return kept
+    return judged
   }
   return async (
     tx: Tx,
@@ -62,15 +65,15 @@ export function createJudgement<Tx>({ backend, catalog, clock }: Judging<Tx>) {
     write: WriteJudged,
   ): Promise<readonly EnqueuedTransfer[]> => {
     for (let tries = 0; tries < maxTries; tries += 1) {
-      const { tag } = known
-      let judged = tag === null ? undefined : await judge(tx, transfers, isMany)
+      const by = known
+      let judged = by.tag === null ? undefined : await judge(by, tx, transfers, isMany)
       if (judged?.some(({ issue }) => issue !== undefined)) {
         known = await readKnown(tx)
-        if (known.tag !== tag) continue
-        judged = await keepRepeats(tx, transfers, judged)
+        if (known.tag !== by.tag) continue
+        judged = await keepRepeats(backend, tx, transfers, judged)
         refuseAll(judged.flatMap(({ issue }) => issue ?? []))
       }
-      const enqueued = await write(judged === undefined ? transfers : addHolds(transfers, judged), tag)
+      const enqueued = await write(judged === undefined ? transfers : addHolds(transfers, judged), by.tag)
       if (enqueued !== 'stale') return enqueued
       known = await readKnown(tx)
     }
@@ -135,12 +138,17 @@ const addHolds = (transfers: readonly NewTransfer[], judged: readonly Judged[]):
     return holds.length === 0 ? transfer : { ...transfer, holds }
   })
 
-async function isStored<Tx>(
+/** The same without the refusals of repeats: a repeat of a key gets what is stored, whatever the policies have become. */
+async function keepRepeats<Tx>(
   backend: Judging<Tx>['backend'],
   tx: Tx,
-  { accountId, idempotencyKey }: NewTransfer,
-): Promise<boolean> {
-  return (await backend.getByKey(accountId, idempotencyKey, tx)) !== undefined
+  transfers: readonly NewTransfer[],
+  judged: readonly Judged[],
+): Promise<readonly Judged[]> {
+  const refused = transfers.filter((_, index) => judged[index]?.issue !== undefined)
+  const stored = await backend.areStored(tx, refused)
+  const repeats = new Set(refused.filter((_, at) => stored[at] === true))
+  return judged.map((one, index) => (repeats.has(transfers[index] as NewTransfer) ? { holds: [] } : one))
 }
 
 function refuseAll(issues: readonly Issue[]): void {

@@ -41,7 +41,7 @@ export async function compareTransfer<Tx>(
   throw new OutlayError('conflict', message, { field })
 }
 
-/** Resolves a blocked transfer, or says why it cannot. A refusal of the input happens before any SQL. */
+/** Resolves a blocked transfer, or one that is held in doubt, or says why it cannot. A refusal of the input happens before any SQL. */
 export async function resolveTransfer<Tx>(
   backend: TransferReader<Tx> & TransferCommandPort<Tx>,
   tx: Tx,
@@ -68,7 +68,10 @@ export async function resolveTransfer<Tx>(
     throw new OutlayError('conflict', message, { field: 'remoteId' })
   }
   const { stage, status } = await findTransfer(backend, tx, id)
-  throw new OutlayError('conflict', `The transfer ${id} is ${stage} and ${status}; only a blocked one is resolved.`)
+  throw new OutlayError(
+    'conflict',
+    `The transfer ${id} is ${stage} and ${status}; only a blocked one is resolved, or a held one whose money may have moved.`,
+  )
 }
 
 function readResolution(resolution: Resolution) {

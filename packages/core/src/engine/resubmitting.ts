@@ -11,7 +11,7 @@ import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
 interface Resubmitting<Tx> {
   readonly backend: Pick<
     Backend<Tx>,
-    'get' | 'effectOf' | 'counterparty' | 'recordResubmission' | 'forgetResubmission' | 'holdBatch'
+    'get' | 'effectOf' | 'counterparty' | 'recordResubmission' | 'forgetResubmission' | 'holdBatch' | 'recordAudit'
   >
   readonly now: Date
   /** Prepares the request for the gateway and the environment of the ended transfer. */
@@ -38,8 +38,8 @@ export async function resubmit<Tx>(
   const order: EnqueueRequest = {
     ...(await findOrder(backend, tx, ended, destination)),
     ...(amount === undefined ? {} : { amount }),
-    // Whoever corrects it asks for it: the creator of the ended one has not seen this.
-    ...(createdBy !== undefined || amount !== undefined || destination !== undefined ? { createdBy } : {}),
+    // Whoever resubmits it asks for it: the creator of the ended one has not.
+    ...(createdBy === undefined ? {} : { createdBy }),
     ...timesAgain(ended, times, now),
     idempotencyKey: idempotencyKey ?? resubmitKey(ended),
   }
@@ -58,10 +58,28 @@ export async function resubmit<Tx>(
   if (successorId !== transfer.id) return findSuccessor(backend, tx, ended, transfer, successorId)
   const [enqueued] = await writeInPlace(tx, { ...transfer, ...(await enterBatch(backend, tx, ended)) })
   if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
-  if (enqueued.id === transfer.id) return { ...enqueued, resubmissionOf: ended.id }
+  if (enqueued.id === transfer.id) {
+    await auditResubmission(backend, tx, ended, enqueued)
+    return { ...enqueued, resubmissionOf: ended.id }
+  }
   // Another transaction has enqueued under the key since, so there is no new transfer: its place is given back.
   const otherId = await findPlace(backend, tx, ended, transfer)
   return findSuccessor(backend, tx, ended, transfer, otherId === transfer.id ? undefined : otherId)
+}
+
+/** Writes down who resubmits what, and what is other than it was. */
+async function auditResubmission<Tx>(
+  backend: Resubmitting<Tx>['backend'],
+  tx: Tx,
+  ended: StoredTransfer,
+  { id, stage, request, createdBy }: EnqueuedTransfer,
+): Promise<void> {
+  const describe = ({ amount, destination }: StoredTransfer['request']) => ({ amount, destination })
+  await backend.recordAudit(tx, {
+    ...{ command: 'transfers.resubmit', actor: createdBy ?? null, reason: null, transferId: ended.id },
+    before: { status: ended.status, createdBy: ended.createdBy ?? null, ...describe(ended.request) },
+    after: { resubmittedAs: id, stage, ...describe(request) },
+  })
 }
 
 /** The id of the transfer in the place of the ended one; throws `conflict` when money of that one may have moved meanwhile. */

@@ -1,4 +1,4 @@
-/** Counts of transfers and events, at this moment. */
+/** Counts of transfers and events, at this moment. A closed batch whose completion is not recorded yet is in none of them. */
 export interface Backlog {
   /** What a person has to approve or release. */
   readonly held: number

@@ -38,6 +38,16 @@ export interface Batch {
   readonly completedAt: string | null
 }
 
+/** What is held for approval in a batch: what an approval of the whole batch is about. */
+export interface BatchReview {
+  /** How many transfers. */
+  readonly transfers: number
+  /** The total of each currency, as decimal text. */
+  readonly totals: Readonly<Record<string, string>>
+  /** 64 hexadecimal digits that stand for exactly these transfers with exactly these requests. */
+  readonly digest: string
+}
+
 /** A batch to be written in the host's transaction. */
 export interface NewBatch extends Pick<Batch, 'id' | 'accountId' | 'key'> {
   readonly metadata?: Metadata | undefined
@@ -49,12 +59,16 @@ export interface BatchPort<Tx> {
   createBatch(tx: Tx, batch: NewBatch): Promise<Batch | undefined>
   /** A batch as the transaction sees it; without a transaction, as it is committed. */
   getBatch(batchId: string, tx?: Tx): Promise<Batch | undefined>
+  /** The same by its key; null for one of any account. */
+  getBatchByKey(accountId: string | null, key: string, tx?: Tx): Promise<Batch | undefined>
   /** Lets a batch take no further transfers. False when it takes none already. */
   closeBatch(tx: Tx, batchId: string): Promise<boolean>
   /** Closes a batch and cancels what has no effect; how many, or `undefined` when there is no such batch. */
   cancelBatch(tx: Tx, batchId: string): Promise<number | undefined>
   /** Locks the held transfers of a batch, in the order of their ids, which it returns. */
   lockHeldOfBatch(tx: Tx, batchId: string): Promise<readonly string[]>
+  /** What is held for approval in a batch, of these transfers alone if they are given. */
+  reviewBatch(batchId: string, tx?: Tx, ids?: readonly string[]): Promise<BatchReview>
   /** Keeps the transfers of a batch from being sent. False when it is paused already. */
   pauseBatch(tx: Tx, batchId: string): Promise<boolean>
   /** Lets them be sent again. False when it is not paused. */

@@ -20,6 +20,11 @@ export interface TransferPort<Tx> {
   /** One transfer as the transaction sees it; without a transaction, as it is committed. */
   get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
   getByKey(accountId: string, idempotencyKey: string, tx?: Tx): Promise<StoredTransfer | undefined>
+  /** Whether the account of each of these has a transfer with its key already, as the transaction sees it; one statement for all. */
+  areStored(
+    tx: Tx,
+    transfers: readonly Pick<NewTransfer, 'accountId' | 'idempotencyKey'>[],
+  ): Promise<readonly boolean[]>
   /** A page of transfers, as the transaction sees them; without a transaction, as they are committed. Reads a bounded number of rows. */
   find(query: TransferQuery, tx?: Tx): Promise<TransferPage>
   /** Details of a counterparty that was never registered; `undefined` when it was registered, or when the details are wiped. */

@@ -1,0 +1,104 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { defaultCatalog } from '../catalog.ts'
+import type { Policy } from '../policy.ts'
+import type { NewTransfer } from '../ports/new-transfer.ts'
+import type { KnownPolicies } from '../ports/policies.ts'
+import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
+import { createJudgement } from './judging.ts'
+
+const refusal: Policy = { name: 'no-wires', when: { rails: ['wire'] }, refuse: 'there are no wires' }
+const approval: Policy = { name: 'all', approvals: [{}] }
+
+const transfers = (count: number, transferType = 'ach_credit'): readonly NewTransfer[] =>
+  Array.from({ length: count }, (_, n) => ({
+    id: `transfer-${n}`,
+    accountId: 'acme',
+    idempotencyKey: `key-${n}`,
+    fingerprint: 'f',
+    request: {
+      amount: { value: '1.00', currency: 'USD' },
+      source: { addressId: 'wallet', valueType: 'USDC', transferType: 'base' },
+      destination: { addressId: 'bank', valueType: 'USD', transferType },
+    },
+    gateway: 'default',
+    notBefore: null,
+    expiresAt: null,
+    createdBy: 'carl',
+  }))
+
+/** A judgement over policies that the test changes, with what it asks and what it hands over to be written. */
+function judgement(yieldToEventLoop: () => Promise<void> = async () => undefined) {
+  const stored = new Set<string>()
+  const state = { known: { version: 0, tag: null, policies: [] } as KnownPolicies }
+  const asked: (readonly string[])[] = []
+  const written: { readonly tag: string | null; readonly policies: readonly (string | undefined)[] }[] = []
+  const judge = createJudgement<null>({
+    backend: {
+      readPolicies: async () => state.known,
+      findRegistered: async () => new Map(),
+      async areStored(_, given) {
+        asked.push(given.map(({ idempotencyKey }) => idempotencyKey))
+        return given.map(({ idempotencyKey }) => stored.has(idempotencyKey))
+      },
+    },
+    catalog: defaultCatalog,
+    runtime: { clock: { now: () => new Date(0) }, yieldToEventLoop },
+  })
+  const enqueue = (given: readonly NewTransfer[]) =>
+    judge(null, given, true, async (held, tag) => {
+      if (tag !== state.known.tag) return 'stale'
+      written.push({ tag, policies: held.map(({ holds }) => holds?.[0]?.policy) })
+      return held as unknown as readonly EnqueuedTransfer[]
+    })
+  const set = (tag: string, ...policies: Policy[]) => {
+    state.known = { version: state.known.version + 1, tag, policies }
+  }
+  return { enqueue, set, stored, asked, written }
+}
+
+describe('the judgement of very many transfers', () => {
+  it('lets timers and other work of the process run', async () => {
+    const { enqueue, set } = judgement(() => setImmediate())
+    set('one', approval)
+    let isJudged = false
+    const judging = enqueue(transfers(50_000)).then(() => {
+      isJudged = true
+    })
+    let turns = 0
+    for (; !isJudged; turns += 1) await setImmediate()
+    await judging
+    // One of each hundred, and not one for all.
+    expect(turns).toBeGreaterThan(400)
+  })
+
+  it('is by the policies with which it began, whatever others read meanwhile', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { enqueue, set, written } = judgement(() => gate.promise)
+    set('one', approval)
+    await enqueue(transfers(1))
+    const many = enqueue(transfers(150))
+    set('two', { ...approval, name: 'others' })
+    await enqueue(transfers(1))
+    gate.resolve()
+    await many
+    expect(written.map(({ tag, policies }) => [tag, new Set(policies)])).toEqual([
+      ['one', new Set(['all'])],
+      ['two', new Set(['others'])],
+      ['two', new Set(['others'])],
+    ])
+  })
+
+  it('asks once which of the refused are repeats, and refuses the others alone', async () => {
+    const { enqueue, set, stored, asked, written } = judgement()
+    set('one', refusal)
+    const [wires, others] = [transfers(300, 'wire'), transfers(3)]
+    for (const { idempotencyKey } of wires) stored.add(idempotencyKey)
+    await enqueue([...wires, ...others])
+    expect(asked).toEqual([wires.map(({ idempotencyKey }) => idempotencyKey)])
+    expect(written).toHaveLength(1)
+    stored.delete('key-7')
+    await expect(enqueue(wires)).rejects.toMatchObject({ code: 'policy_refused', issues: [{ field: '7' }] })
+    expect([asked.length, written.length]).toEqual([2, 1])
+  })
+})
