@@ -38,6 +38,7 @@ test('besides them, only workers, simulated sides and functions for deployers ru
     'housekeeping.ts',
     'rail-exceptions/rail-exceptions.ts',
     'rail-facts/inbound-wires.ts',
+    'rail-facts/unreadable-report.ts',
     'rails/simulated/fact-ticker.ts',
     'rails/simulated/simulated-rails.ts',
     'rails/simulated/virtual-accounts.ts',
