@@ -56,7 +56,7 @@ function refuseUnknown(policy: Policy): void {
   const unknown = members.find((member) => !knownMembers.has(member))
   if (unknown === undefined && [approvals, hold, why].some((one) => one !== undefined)) return
   const what = unknown === undefined ? 'is of a kind' : `has ${unknown},`
-  const message = `The policy ${name} ${what} that this release does not know, so nothing can be judged by it; update this process.`
+  const message = `The policy ${name} ${what} that this release does not know, so nothing can be judged by it; update this process, or set policies that it knows.`
   throw new OutlayError('policy_unknown', message)
 }
 
