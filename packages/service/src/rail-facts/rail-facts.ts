@@ -18,6 +18,8 @@ export interface NewRailFact {
   readonly payload: object
   /** What else the rail said, stored with the payload. A report that differs only here is the same fact. */
   readonly details?: object | undefined
+  /** What of the payload makes it this fact, where that is not all of it: JSON. */
+  readonly identity?: unknown
 }
 
 /** A fact that was stored, by this call or before. */
@@ -105,8 +107,9 @@ export function amountOf({ amountValue, amountCurrency }: StoredRailFact): Amoun
   return amountValue === null || amountCurrency === null ? undefined : { value: amountValue, currency: amountCurrency }
 }
 
-function rowOf({ kind, rail, reference, transferId, accountId, amount, payload, details }: NewRailFact) {
-  const said = { kind, rail, reference, transferId, accountId, amount: amount && normalized(amount), payload }
+function rowOf({ kind, rail, reference, transferId, accountId, amount, payload, details, identity }: NewRailFact) {
+  const about = { kind, rail, reference, transferId, accountId, amount: amount && normalized(amount) }
+  const said = { ...about, payload: identity ?? payload }
   return {
     kind,
     rail,
