@@ -25,7 +25,7 @@ import type { Quotes } from './quotes/port.ts'
 import { quotesRoutes } from './quotes/routes.ts'
 import { createSimulatedDesk } from './quotes/simulated.ts'
 import { countOpenExceptions } from './rail-exceptions/rail-exceptions.ts'
-import { createInboundWires } from './rail-facts/inbound-wires.ts'
+import { createPolledTransfers } from './rail-facts/polled-transfers.ts'
 import { railsGateway } from './rails/gateway.ts'
 import { startRails, stopRails } from './rails/life.ts'
 import type { Rails } from './rails/port.ts'
@@ -227,8 +227,8 @@ function createContext(
   const clock = options.clock ?? backend.runtime.clock
   const secrets = secretsOf(options.encryptionKey, random)
   const rails = options.rails === 'simulated' ? createSimulatedRails({ pool, schema, clock, logger }) : options.rails
-  const wires = createInboundWires({ pool, schema, clock, random })
-  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets }), wires)
+  const polled = createPolledTransfers({ pool, schema, clock, random, catalog, logger })
+  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets }), polled)
   const engine = createEngine({ backend, gateway, catalog, runtime: { clock }, telemetry: options.telemetry })
   const context: ServiceContext = {
     pool,
