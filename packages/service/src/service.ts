@@ -37,6 +37,7 @@ import { simulationsRoutes } from './simulations/routes.ts'
 import { type Part, stopInStages } from './stopping.ts'
 import { gaugeRailExceptions } from './telemetry.ts'
 import { tokensRoutes } from './tokens/routes.ts'
+import { subscribeToBlocked } from './transfers/blocked.ts'
 import { applyFacts } from './transfers/facts.ts'
 import { instructionReader } from './transfers/instructions.ts'
 import { subscribeToEngine } from './transfers/progress.ts'
@@ -97,6 +98,7 @@ export function createService(options: ServiceOptions): Service {
   const { context, engine, rails } = createContext(options, () => running)
   const app = createApp(context, routesOf(context, rails, options))
   subscribeToEngine(context)
+  subscribeToBlocked(context)
   const parts: Parts = {}
   const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
   const stop = async () => {
