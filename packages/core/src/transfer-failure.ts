@@ -5,7 +5,7 @@ export interface TransferFailure {
   /** Code of the service or the rail, for example `invalid_account_number` or `R03`. */
   readonly code: string
   readonly detail: string
-  /** ISO 8601, UTC. */
+  /** ISO 8601, UTC. The beginning of 1970 where the service gave no time that can be read. */
   readonly occurredAt: string
   /** True when the same transfer may still continue: the only way out of `failed`. */
   readonly retriable: boolean

@@ -25,7 +25,7 @@ import type { Quotes } from './quotes/port.ts'
 import { quotesRoutes } from './quotes/routes.ts'
 import { createSimulatedDesk } from './quotes/simulated.ts'
 import { countOpenExceptions } from './rail-exceptions/rail-exceptions.ts'
-import { createInboundWires } from './rail-facts/inbound-wires.ts'
+import { createPolledTransfers } from './rail-facts/polled-transfers.ts'
 import { railsGateway } from './rails/gateway.ts'
 import { startRails, stopRails } from './rails/life.ts'
 import type { Rails } from './rails/port.ts'
@@ -38,6 +38,7 @@ import { simulationsRoutes } from './simulations/routes.ts'
 import { type Part, stopInStages } from './stopping.ts'
 import { gaugeRailExceptions } from './telemetry.ts'
 import { tokensRoutes } from './tokens/routes.ts'
+import { subscribeToBlocked } from './transfers/blocked.ts'
 import { applyFacts } from './transfers/facts.ts'
 import { instructionReader } from './transfers/instructions.ts'
 import { subscribeToEngine } from './transfers/progress.ts'
@@ -102,6 +103,7 @@ export function createService(options: ServiceOptions): Service {
   const { context, engine, rails } = createContext(options, () => life?.isRunning() ?? false)
   const app = createApp(context, routesOf(context, rails, options))
   subscribeToEngine(context)
+  subscribeToBlocked(context)
   life = createServiceLife(context, () => createRun(context, engine, options))
   return {
     context,
@@ -239,8 +241,8 @@ function createContext(
   const clock = options.clock ?? backend.runtime.clock
   const secrets = secretsOf(options.encryptionKey, random)
   const rails = options.rails === 'simulated' ? createSimulatedRails({ pool, schema, clock, logger }) : options.rails
-  const wires = createInboundWires({ pool, schema, clock, random })
-  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets, logger }), wires)
+  const polled = createPolledTransfers({ pool, schema, clock, random, catalog, logger })
+  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets, logger }), polled)
   const engine = createEngine({ backend, gateway, catalog, runtime: { clock }, telemetry: options.telemetry })
   const context: ServiceContext = {
     pool,

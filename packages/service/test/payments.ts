@@ -6,7 +6,9 @@ import {
   type RailExceptionQuery,
 } from '../src/rail-exceptions/rail-exceptions.ts'
 import { resolveRailException } from '../src/rail-exceptions/resolution.ts'
-import type { RailFact } from '../src/rails/port.ts'
+import { createPolledTransfers } from '../src/rail-facts/polled-transfers.ts'
+import { railsGateway } from '../src/rails/gateway.ts'
+import type { RailFact, RailPayment, Rails } from '../src/rails/port.ts'
 import type { TransferResource } from '../src/transfers/view.ts'
 import type { TestSandbox } from './sandbox.ts'
 
@@ -22,6 +24,8 @@ export interface TestPayments {
   reaches(id: string, status: string): Promise<TransferResource>
   /** A fact that says about the payment of a transfer what its rail would. */
   factOf(transfer: TransferResource, kind: RailFact['kind'], fields?: Partial<RailFact>): Promise<RailFact>
+  /** Polls the rails about a transfer, as the engine does. With `said`, the rail answers that. Resolves with the status that the engine gets. */
+  poll(transferId: string, said?: Omit<RailPayment, 'reference'>): Promise<string>
   exceptions(query?: RailExceptionQuery): Promise<readonly RailException[]>
   /** Decides about an exception. */
   resolve(id: string, action: 'apply' | 'dismiss'): Promise<RailException>
@@ -83,6 +87,17 @@ export function testPayments(api: TestSandbox): TestPayments {
         failure: isFailure ? { ...sanctions, type: kind } : null,
         ...fields,
       }
+    },
+    async poll(transferId, said) {
+      const stored = await context.engine.transfers.get(transferId)
+      const get: Rails['get'] = async (reference) => ({ reference, ...(said as Omit<RailPayment, 'reference'>) })
+      const rails = said === undefined ? context.rails : { ...context.rails, get }
+      const gateway = railsGateway(rails, async () => undefined, createPolledTransfers(context))
+      const signal = new AbortController().signal
+      const seen = await gateway.get(api.accountId, stored?.remoteId ?? '', { signal, transferId })
+      if (seen === undefined) throw new Error('The rails do not know the payment.')
+      await inTransaction(context, (tx) => context.engine.transfers.observe(tx, api.accountId, [seen]))
+      return seen.status
     },
     exceptions: (query) => inTransaction(context, (tx) => listRailExceptions(tx, context, query)),
     resolve: (id, action) =>

@@ -90,7 +90,8 @@ function reportOnce(logger: Runtime['logger']) {
     const kind = `${call} ${field}`
     if (reported.has(kind)) return
     reported.add(kind)
-    const message = "A gateway's answer was not understood; an outcome counts as unknown, an observation is left out."
+    const message =
+      "A gateway's answer was not understood; an outcome or a time counts as unknown, an observation is left out."
     logger.error({ call, field }, message)
   }
 }

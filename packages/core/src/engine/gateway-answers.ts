@@ -118,7 +118,7 @@ function readAcceptedObservation(
 ): Observation | undefined {
   try {
     const value = answer.get('observation')
-    const observation = value === undefined ? undefined : readObservation(value, 'observation')
+    const observation = value === undefined ? undefined : readObservation(value, 'observation', onNotUnderstood)
     return observation?.remoteId === remoteId ? observation : undefined
   } catch (error) {
     if (!(error instanceof NotUnderstood)) throw error
@@ -135,7 +135,7 @@ function readAcceptedObservation(
 export function readFound(value: unknown, remoteId: string, onNotUnderstood: OnNotUnderstood): Observation | undefined {
   if (value === undefined) return undefined
   try {
-    const observation = readObservation(value)
+    const observation = readObservation(value, '', onNotUnderstood)
     if (observation.remoteId === remoteId) return observation
     throw new NotUnderstood('remoteId', 'must be the id that was asked for')
   } catch (error) {
@@ -155,7 +155,7 @@ export function readListPage(value: unknown, onNotUnderstood: OnNotUnderstood): 
   if (!Array.isArray(items)) return page.fail('observations', 'must be a list')
   const observations = Array.from(items, (item: unknown) => {
     try {
-      return readObservation(item)
+      return readObservation(item, '', (field) => onNotUnderstood(`observations.${field}`))
     } catch (error) {
       if (!(error instanceof NotUnderstood)) throw error
       onNotUnderstood(`observations.${error.field}`)

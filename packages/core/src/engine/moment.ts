@@ -11,6 +11,13 @@ const format = (time: number): string | null => {
 /** The stored form of a moment, ISO 8601 in UTC; null for null and for a text that is no moment. */
 export const momentOf = (value: string | null | undefined): string | null => format(Date.parse(value ?? ''))
 
+/**
+ * The text of a moment as others read it, databases too: as it is written where it is in UTC, otherwise its stored form. Null for a text that
+ * is no moment.
+ */
+export const textOfMoment = (text: string): string | null =>
+  text.endsWith('Z') && parseMoment(text) !== null ? text : momentOf(text)
+
 const dateAndTime =
   /^(\d{4})-(\d{2})-(\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 

@@ -73,3 +73,37 @@ describe('returns of an observation', () => {
     expect(call).toThrow(field)
   })
 })
+
+describe('the time of a failure', () => {
+  const failed = (occurredAt: string) => ({
+    ...{ remoteId: 'r1', status: 'failed' },
+    failure: { type: 'returned', code: 'R01', detail: '', occurredAt, retriable: true },
+  })
+
+  it.each([
+    ['2026-01-05T08:00:00Z', '2026-01-05T08:00:00Z'],
+    ['2026-01-05T08:00:00.123456Z', '2026-01-05T08:00:00.123456Z'],
+    // Postgres refuses such an offset.
+    ['2026-01-05T08:00:00+23:00', '2026-01-04T09:00:00.000Z'],
+    ['2026-01-05', '2026-01-05T00:00:00.000Z'],
+  ])('%s is read as %s', (given, read) => {
+    const unknown: string[] = []
+    expect(readObservation(failed(given), '', (field) => unknown.push(field)).failure?.occurredAt).toBe(read)
+    expect(unknown).toEqual([])
+  })
+
+  it.each(['', 'garbage', 'infinity', '2026-13-01T00:00:00Z', '0000-01-01T00:00:00Z', '+012026-01-01T00:00:00Z'])(
+    'that cannot be read is unknown, and the failure counts: %j',
+    (given) => {
+      const unknown: string[] = []
+      const seen = readObservation(failed(given), '', (field) => unknown.push(field))
+      expect(seen).toMatchObject({ status: 'failed', failure: { occurredAt: '1970-01-01T00:00:00.000Z' } })
+      expect(unknown).toEqual(['failure.occurredAt'])
+    },
+  )
+
+  it('is never one that the calendar does not have', () => {
+    const occurredAt = readObservation(failed('2026-11-31T00:00:00Z')).failure?.occurredAt ?? ''
+    expect(new Date(occurredAt).toISOString()).toBe(occurredAt)
+  })
+})

@@ -13,7 +13,7 @@ import {
   readText,
   requireText,
 } from './foreign-value.ts'
-import { momentOf } from './moment.ts'
+import { momentOf, textOfMoment } from './moment.ts'
 
 const failureTypes: readonly TransferFailure['type'][] = [
   'rejected',
@@ -24,16 +24,24 @@ const failureTypes: readonly TransferFailure['type'][] = [
   'unknown',
 ]
 
+/** Stands for a time that cannot be read. It is always the same, so a failure that is read twice is one failure. */
+const unknownTime = '1970-01-01T00:00:00.000Z'
+
 /**
- * Reads an observation from foreign code: a gateway, a webhook verifier, a host.
+ * Reads an observation from foreign code: a gateway, a webhook verifier, a host. A time of a failure that cannot be read is unknown, and
+ * `onNotUnderstood` gets its path: the failure itself counts.
  * @throws NotUnderstood for the first invalid member
  */
-export function readObservation(value: unknown, path = ''): Observation {
+export function readObservation(
+  value: unknown,
+  path = '',
+  onNotUnderstood: (field: string) => void = () => undefined,
+): Observation {
   const seen = openForeign(value, path)
   const remoteId = readId(seen, 'remoteId')
   const status = seen.get('status')
   if (!TransferStatus.is(status)) return seen.fail('status', 'must be a status of transfers')
-  const failure = readFailure(seen)
+  const failure = readFailure(seen, onNotUnderstood)
   const reachedAt = readText(seen, 'reachedAt')
   const transfer = seen.get('transfer')
   const returns = readReturns(seen, transfer)
@@ -50,7 +58,7 @@ export function readObservation(value: unknown, path = ''): Observation {
 const pathOf = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
 /** A failed observation without a failure stays without one: nothing is known of it, so nothing may continue the transfer. */
-function readFailure(seen: ForeignValue): TransferFailure | null {
+function readFailure(seen: ForeignValue, onNotUnderstood: (field: string) => void): TransferFailure | null {
   const value = seen.get('failure')
   if (value === undefined || value === null) return null
   const failure = openForeign(value, pathOf(seen.path, 'failure'))
@@ -60,11 +68,13 @@ function readFailure(seen: ForeignValue): TransferFailure | null {
   const retriable = failure.get('retriable')
   if (typeof retriable !== 'boolean') return failure.fail('retriable', 'must be true or false')
   const achReturn = readAchReturn(failure)
+  const occurredAt = textOfMoment(requireText(failure, 'occurredAt'))
+  if (occurredAt === null) onNotUnderstood(pathOf(failure.path, 'occurredAt'))
   return {
     type: known,
     code: requireText(failure, 'code'),
     detail: requireText(failure, 'detail'),
-    occurredAt: requireText(failure, 'occurredAt'),
+    occurredAt: occurredAt ?? unknownTime,
     retriable,
     ...(achReturn === undefined ? {} : { achReturn }),
   }

@@ -29,7 +29,7 @@ begin
            updated_at = greatest(
              p_now,
              t.updated_at,
-             (t.failure ->> 'occurredAt')::timestamptz + interval '1 millisecond'
+             {{schema}}.moment_of(t.failure ->> 'occurredAt') + interval '1 millisecond'
            )
       from given g
       join locked l on l.id = g.id

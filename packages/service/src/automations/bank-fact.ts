@@ -1,3 +1,4 @@
+import { Amount, type Catalog } from '@outlay/core'
 import { z } from 'zod'
 import { foreignAmount, foreignDetails, foreignId, foreignText } from '../rails/foreign-value.ts'
 import type { DepositFact, VirtualAccountFact } from '../rails/port.ts'
@@ -22,9 +23,24 @@ const opened = z.object({
   }),
 })
 
-/** Reads a deposit that a bank reports; `undefined` for one that the port does not describe. Never throws. */
-export function readDepositFact(said: unknown): DepositFact | undefined {
-  return parse(deposit, said)
+/**
+ * Reads a deposit that a bank reports; `undefined` for one that the port does not describe, such as one of nothing, or of less than the
+ * smallest unit. Never throws.
+ */
+export function readDepositFact(said: unknown, catalog: Catalog): DepositFact | undefined {
+  const fact = parse(deposit, said)
+  const amount = fact && inUnits(fact.amount, catalog)
+  return amount && { ...fact, amount }
+}
+
+/** The same amount with no more digits than its currency has. A currency that nobody knows keeps its own. */
+function inUnits({ value, currency }: Amount, catalog: Catalog): Amount | undefined {
+  const scale = catalog.valueType(currency)?.scale
+  const [whole, digits = ''] = value.split('.')
+  const isInUnits = scale === undefined || !/[1-9]/.test(digits.slice(scale))
+  if (!isInUnits || !Amount.isPositive({ value, currency })) return undefined
+  const kept = digits.slice(0, scale)
+  return { value: kept === '' ? `${whole}` : `${whole}.${kept}`, currency }
 }
 
 /** Reads that a bank has opened an account; `undefined` as above. */

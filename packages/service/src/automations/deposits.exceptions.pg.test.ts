@@ -129,11 +129,22 @@ describe('what a bank says in characters that Postgres cannot store', () => {
     expect(body).toMatchObject({ source: { payment_details: { sender_name: 'a\ufffdb\ufffdc' } } })
   })
 
+  it('is credited where its amount is only written with more zeros than its currency has', async () => {
+    const amount = { value: '10.0000', currency: 'USD' }
+    const verdict = await applyDeposit(context, factOf('20261101OUTL0000900023', { amount }))
+    expect(verdict).toMatchObject({ outcome: 'credited' })
+  })
+
   it.each<[string, Partial<DepositFact>]>([
     ['NUL in the reference', { reference: '20261101\0' }],
     ['half a surrogate in the reference', { reference: '20261101\ud800' }],
     ['an amount below zero', { reference: 'below', amount: { value: '-5', currency: 'USD' } }],
     ['an amount that is a number', { reference: 'number', amount: { value: 5 as never, currency: 'USD' } }],
+    ['an amount of nothing', { reference: 'nothing', amount: { value: '0.00', currency: 'USD' } }],
+    ['an amount with an exponent', { reference: 'exponent', amount: { value: '1e3', currency: 'USD' } }],
+    ['an amount with zeros before it', { reference: 'zeros', amount: { value: '007', currency: 'USD' } }],
+    ['an amount in words', { reference: 'words', amount: { value: 'abc', currency: 'USD' } }],
+    ['an amount finer than its currency', { reference: 'finer', amount: { value: '10.123', currency: 'USD' } }],
     ['another rail', { reference: 'rail', transferType: 'cheque' as never }],
   ])('or cannot be read, with %s, is held once, without its account', async (_, fields) => {
     const [before, open] = [await settlement(), await exceptions()]

@@ -42,7 +42,7 @@ export interface AutomationDeposit {
  * What the port does not describe is held as an exception, of which only a digest is stored.
  */
 export async function applyDeposit(context: ServiceContext, said: DepositFact): Promise<DepositVerdict> {
-  const fact = readDepositFact(said)
+  const fact = readDepositFact(said, context.catalog)
   if (fact === undefined) return await holdUnreadable(context, said)
   const stored = await recordFact(asSystem(context), context, storable(context, fact))
   if (stored.exceptionReason === null) return await applyStored(context, fact, stored)

@@ -59,14 +59,16 @@ export async function listRailExceptions(
   return rows.map(exceptionOf)
 }
 
-/** One exception; `undefined` for an unknown id, and for that of a fact that was applied. Locks it. */
-export async function lockException(
+/**
+ * Locks an exception, and with it the open ones of its transfer, since they are decided together: all in the order of ids, so that two
+ * persons do not wait for each other. Without the one that was asked for, there is none with this id.
+ */
+export function lockExceptions(
   tx: Tx,
   context: Pick<ServiceContext, 'schema'>,
   id: string,
-): Promise<StoredRailFact | undefined> {
-  const [row] = await run(tx, context, lock, [id])
-  return row
+): Promise<readonly StoredRailFact[]> {
+  return run(tx, context, lock, [id])
 }
 
 /** How many exceptions are open, by their reason. */
@@ -107,7 +109,13 @@ const list = statement(
 
 const lock = statement(
   'rail_exception_lock',
-  `select ${listOf(readFact)} from {{schema}}.rail_fact where id = $1 and exception_reason is not null for update`,
+  `select ${listOf(readFact)} from {{schema}}.rail_fact
+    where exception_reason is not null and (
+      id = $1
+      or resolved_at is null and transfer_id = (select o.transfer_id from {{schema}}.rail_fact o where o.id = $1)
+    )
+    order by id
+      for update`,
   readFact,
 )
 

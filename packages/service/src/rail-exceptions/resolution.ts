@@ -1,19 +1,21 @@
-import { OutlayError } from '@outlay/core'
+import { Amount, OutlayError } from '@outlay/core'
 import type { ServiceContext, Tx } from '../context.ts'
 import { listOf, run, statement } from '../database/statement.ts'
 import { creditDeposit } from '../ledger/deposits.ts'
 import { book, planReceipt, planReverse } from '../ledger/ledger.ts'
+import { isProgress, mayBeSameArrival } from '../rail-facts/arrival.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { isPayment, paymentFactOf } from '../rail-facts/payment-fact.ts'
-import { amountOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
-import { applyStored } from '../transfers/facts.ts'
-import { exceptionOf, lockException, type RailException } from './rail-exceptions.ts'
+import { amountOf, finishFacts, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import type { RailFact } from '../rails/port.ts'
+import { applyStored, type OpenFact } from '../transfers/facts.ts'
+import { exceptionOf, lockExceptions, type RailException } from './rail-exceptions.ts'
 
 /** What a person decides about an exception. */
 export interface RailResolution {
   /**
-   * `apply`: the fact is applied now. Its amount is accepted as it is: a wire is credited as received, a deposit is credited in addition to
-   * the earlier one of its reference. `dismiss`: nothing is applied, because it was dealt with elsewhere.
+   * `apply`: the fact is applied now. Its amount is accepted as it is: incoming money is credited as received, of a payment that was settled in
+   * part the rest is available again, and a deposit is credited in addition to the earlier one of its reference. `dismiss`: nothing is applied, because it was dealt with elsewhere.
    */
   readonly action: 'apply' | 'dismiss'
   /** Who decides. 1 to 255 characters. */
@@ -37,15 +39,33 @@ export async function resolveRailException(
   resolution: RailResolution,
 ): Promise<RailException> {
   checkResolution(resolution)
-  const fact = await lockException(tx, context, id)
+  const locked = await lockExceptions(tx, context, id)
+  const fact = locked.find((one) => one.id === id)
   if (fact === undefined) throw new OutlayError('not_found', 'There is no such exception.', { field: 'id' })
   if (fact.resolvedAt !== null) throw new OutlayError('conflict', 'The exception is resolved already.', { field: 'id' })
-  await reverseReceipt(tx, context, fact)
-  if (resolution.action === 'apply') await applyNow(tx, context, fact)
+  const others = locked.filter((one) => one.id !== id && one.resolvedAt === null)
+  const sameArrival = others.filter((one) => isSameArrival(fact, one))
+  if (resolution.action === 'dismiss') {
+    await passReceipt(tx, context, fact, sameArrival)
+    return await writeResolution(tx, context, fact, resolution)
+  }
+  // What is credited now is not held any more, whichever of its reports has the receipt.
+  for (const one of [fact, ...sameArrival]) await reverseReceipt(tx, context, one)
+  await applyNow(tx, context, fact)
   const resolved = await writeResolution(tx, context, fact, resolution)
-  if (resolution.action === 'apply' && fact.transferId !== null)
-    await applyRest(tx, context, fact.transferId, resolution)
+  await applyRest(tx, context, fact, others, resolution)
   return resolved
+}
+
+/** True for two reports that may be about the same incoming money. */
+function isSameArrival(one: StoredRailFact, other: StoredRailFact): boolean {
+  const [fact, otherFact] = [progressOf(one), progressOf(other)]
+  return fact !== undefined && otherFact !== undefined && mayBeSameArrival(fact, otherFact)
+}
+
+function progressOf(stored: StoredRailFact): RailFact | undefined {
+  const fact = isPayment(stored) ? paymentFactOf(stored) : undefined
+  return fact !== undefined && isProgress(fact) ? fact : undefined
 }
 
 function checkResolution({ action, by, note = '' }: RailResolution): void {
@@ -56,51 +76,83 @@ function checkResolution({ action, by, note = '' }: RailResolution): void {
   if (typeof note !== 'string' || note.length > 1_000) throw refuse('note', 'A note has at most 1000 characters.')
 }
 
-/** Held money leaves the settlement account: it is credited by its transfer now, or was sent back. */
-async function reverseReceipt(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<void> {
+/** Held money leaves the settlement account: it is credited by its transfer now, or was sent back. Says whether there was any. */
+async function reverseReceipt(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<boolean> {
   const amount = amountOf(fact)
   const [row] = await run(tx, context, selectReceipt, [fact.id])
-  if (row === undefined || amount === undefined || fact.rail === null) return
+  if (row === undefined || amount === undefined || fact.rail === null) return false
   const receipt = planReceipt({ valueType: amount.currency, transferType: fact.rail }, amount.value)
   await book(tx, context, fact.id, 'reverse', planReverse(receipt))
+  return true
+}
+
+/** Money stays in the settlement account until the last report of it is dismissed, since a person may dismiss the others as repeats. */
+async function passReceipt(
+  tx: Tx,
+  context: ServiceContext,
+  fact: StoredRailFact,
+  sameArrival: readonly StoredRailFact[],
+): Promise<void> {
+  const amount = amountOf(fact)
+  if (!(await reverseReceipt(tx, context, fact)) || amount === undefined || fact.rail === null) return
+  const next = sameArrival.find((one) => {
+    const other = amountOf(one)
+    return other !== undefined && one.rail === fact.rail && Amount.equals(other, amount)
+  })
+  if (next === undefined) return
+  const receipt = planReceipt({ valueType: amount.currency, transferType: fact.rail }, amount.value)
+  await book(tx, context, next.id, 'deposit', receipt)
 }
 
 async function applyNow(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<void> {
   if (fact.kind === 'deposit' && 'addressId' in fact.payload) return await creditDeposit(tx, context, fact)
   if (!isPayment(fact) || paymentFactOf(fact) === undefined)
     throw new OutlayError('conflict', 'Such a fact cannot be applied; dismiss it.', { field: 'action' })
-  const reason = await judgeAgain(tx, context, fact, true)
+  const reason = await judgeAgain(tx, context, fact, { acceptsAmount: true })
   if (reason === undefined) return
-  const message = `The fact cannot be applied: ${reason}. Dismiss it when it is dealt with elsewhere.`
-  throw new OutlayError('conflict', message, { field: 'action' })
+  const next = whatNext[reason] ?? 'Dismiss it when it is dealt with elsewhere.'
+  throw new OutlayError('conflict', `The fact cannot be applied: ${reason}. ${next}`, { field: 'action' })
 }
 
-/** Applies what waited behind an arrival, in order. */
+/** What to do about a fact that cannot be applied, where that is not only to dismiss it. */
+const whatNext: Partial<Record<RailExceptionReason | 'payment_not_known', string>> = {
+  amount_mismatch:
+    'Only incoming money is credited as it is, and only a settlement books a part of what leaves. Let the rail report the settlement, then apply what came back; or dismiss it.',
+  other_transaction: 'Its transfer has had its payment. Let the rail send it back, and dismiss it.',
+  payment_not_known:
+    'The rail has not confirmed the payment yet, or its completion is not booked. Apply it again later.',
+}
+
+/** Applies what waited behind a fact that is applied now, in order. What does not fit stays an exception. */
 async function applyRest(
   tx: Tx,
   context: ServiceContext,
-  transferId: string,
+  applied: StoredRailFact,
+  others: readonly StoredRailFact[],
   resolution: RailResolution,
 ): Promise<void> {
-  for (const fact of await run(tx, context, lockHeld, [transferId])) {
-    if ((await judgeAgain(tx, context, fact, false)) !== undefined) continue
-    await reverseReceipt(tx, context, fact)
-    await writeResolution(tx, context, fact, resolution)
+  const waiting = others.filter((one) => one.exceptionReason === 'amount_mismatch')
+  for (const one of waiting.filter((each) => progressOf(each) === undefined || isSameArrival(applied, each))) {
+    // The engine has just accepted the payment under it, and says nothing of an observation that changes nothing.
+    const { reference } = applied
+    if ((await judgeAgain(tx, context, one, { acceptsAmount: false, reference })) !== undefined) continue
+    await writeResolution(tx, context, one, resolution)
   }
 }
 
-/** Applies a stored fact as if it were new. Returns why it cannot be. */
+/** Applies a stored fact as if it were new. Returns why it cannot be; then it is an exception as before, or for another reason. */
 async function judgeAgain(
   tx: Tx,
   context: ServiceContext,
   stored: StoredRailFact,
-  acceptsAmount: boolean,
+  known: Pick<OpenFact, 'acceptsAmount' | 'reference'>,
 ): Promise<RailExceptionReason | 'payment_not_known' | undefined> {
   await run(tx, context, reopen, [stored.id])
-  const { outcomes, left } = await applyStored(tx, context, [
-    { id: stored.id, fact: paymentFactOf(stored), acceptsAmount },
-  ])
-  return left.size > 0 ? 'payment_not_known' : outcomes[0]?.reason
+  const { outcomes, left } = await applyStored(tx, context, [{ id: stored.id, fact: paymentFactOf(stored), ...known }])
+  if (left.size === 0) return outcomes[0]?.reason
+  const { id, exceptionReason } = stored
+  await finishFacts(tx, context, [{ id, reason: exceptionReason ?? undefined }])
+  return 'payment_not_known'
 }
 
 async function writeResolution(
@@ -131,15 +183,6 @@ const selectReceipt = statement(
 const reopen = statement(
   'rail_fact_reopen',
   'update {{schema}}.rail_fact set exception_reason = null where id = $1 and applied_at is null',
-)
-
-const lockHeld = statement(
-  'rail_exception_lock_held',
-  `select ${listOf(readFact)} from {{schema}}.rail_fact
-    where transfer_id = $1 and exception_reason = 'amount_mismatch' and resolved_at is null
-    order by id
-      for update`,
-  readFact,
 )
 
 const resolve = statement(

@@ -19,9 +19,11 @@ export type RailExceptionReason =
   | 'other_virtual_account'
   /** The transfer has ended otherwise. */
   | 'status_contradicted'
+  /** It is another payment than the one that the transfer has had: money that arrived or left a second time. */
+  | 'other_transaction'
   /** The amount is not the one of the transfer. */
   | 'amount_mismatch'
-  /** A deposit, or a return, with this reference has another amount or another destination. */
+  /** A deposit, or a return, with this reference has another amount or another destination; or another transfer has this payment. */
   | 'reference_reused'
   /** The amount came back before, and nothing distinguishes this return from that one for certain. */
   | 'possible_repeat'

@@ -1,7 +1,7 @@
 import type { TransferFailure } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
 import type { RailFact } from '../rails/port.ts'
-import { afterFact, type JudgedTransfer, judgeFact } from './judgement.ts'
+import { afterFact, type JudgedTransfer, judgeFact, withoutOutdated } from './judgement.ts'
 
 const failure: TransferFailure = {
   type: 'returned',
@@ -17,10 +17,12 @@ const transferOf = (fields: Partial<JudgedTransfer> = {}): JudgedTransfer => ({
   failure: null,
   flow: 'offramp',
   amount: usd('100'),
+  isIncoming: false,
   awaitsWire: false,
+  hasQuote: false,
   reference: 'R',
   appliedKinds: [],
-  heldKinds: [],
+  progress: [],
   returnedValue: '0',
   returns: [],
   ...fields,
@@ -29,7 +31,7 @@ const factOf = (kind: RailFact['kind'], fields: Partial<RailFact> = {}): RailFac
   ...{ kind, reference: 'R', transferId: 'T', accountId: 'A', amount: usd('100.00'), failure: null },
   ...fields,
 })
-const wire = transferOf({ flow: 'onramp', status: 'pending', awaitsWire: true })
+const wire = transferOf({ flow: 'onramp', status: 'pending', isIncoming: true, awaitsWire: true })
 const judge = (fact: RailFact, transfer: JudgedTransfer | undefined, rules = {}) =>
   judgeFact(fact, transfer, { policy: 'hold', scale: 2, ...rules })
 const applied = { outcome: 'applied' }
@@ -116,24 +118,118 @@ describe('of money that comes back after completion', () => {
   })
 })
 
+describe('of another payment than the one that was applied', () => {
+  const paid = (kind: 'accepted' | 'settled', from: string, to?: string, fields: Partial<RailFact> = {}) =>
+    factOf(kind, {
+      source: { transactionId: from },
+      ...(to === undefined ? {} : { destination: { transactionId: to } }),
+      ...fields,
+    })
+  const following = (transfer: JudgedTransfer, ...facts: readonly RailFact[]) =>
+    facts.reduce((known, fact) => afterFact(known, fact, judge(fact, known)), transfer)
+  const other = exception('other_transaction')
+  const received = { ...other, receipt: usd('100.00') }
+
+  it('a second wire is held wherever its transfer stands, once', () => {
+    const arrived = following(wire, paid('accepted', 'I1'))
+    const minted = following(arrived, paid('settled', 'I1', '0xa'))
+    for (const transfer of [arrived, minted, { ...minted, status: 'complete' } as const]) {
+      expect(judge(paid('accepted', 'I2'), transfer)).toEqual(received)
+      expect(judge(paid('settled', 'I2'), following(transfer, paid('accepted', 'I2')))).toEqual(other)
+      expect(judge(paid('accepted', 'I3'), following(transfer, paid('accepted', 'I2')))).toEqual(received)
+      expect(judge(paid('accepted', 'I2'), transfer, { acceptsAmount: true })).toEqual(received)
+    }
+  })
+
+  it('a second wire is known by its IMAD, too', () => {
+    const imad = (value: string) => factOf('accepted', { source: { paymentDetails: { imad: value } } })
+    expect(judge(imad('B'), following(wire, imad('A')))).toEqual(received)
+    expect(judge(imad('A'), following(wire, imad('A')))).toEqual(applied)
+  })
+
+  it('the same wire, told otherwise, is the same', () => {
+    const minted = following(wire, paid('accepted', 'I1'), paid('settled', 'I1', '0xa'))
+    expect(judge(paid('accepted', 'I1'), minted)).toEqual(applied)
+    expect(judge(factOf('accepted'), minted)).toEqual(applied)
+  })
+
+  it('a payment settles once, and may be replaced before', () => {
+    const sent = following(transferOf(), paid('accepted', 'S', '0xa'))
+    expect(judge(paid('accepted', 'S', '0xb'), sent)).toEqual(applied)
+    const settled = following(sent, paid('settled', 'S', '0xb'))
+    expect(judge(paid('settled', 'S', '0xc'), settled)).toEqual(other)
+    expect(judge(paid('settled', 'S', '0xa'), settled)).toEqual(other)
+    expect(judge(paid('accepted', 'S', '0xc'), settled)).toEqual(other)
+    expect(judge(paid('accepted', 'S', '0xa'), settled)).toEqual(applied)
+  })
+
+  it('what is told first after a poll has ended the transfer fills it', () => {
+    const complete = following(transferOf(), paid('accepted', 'S', '0xa'))
+    expect(judge(paid('settled', 'S', '0xb'), { ...complete, status: 'complete' })).toEqual(applied)
+  })
+
+  it('a late report of an earlier step says nothing of legs that are described', () => {
+    const settled = following(transferOf(), paid('settled', 'S', '0xb'))
+    expect(withoutOutdated(paid('accepted', 'S', '0xb'), settled)).not.toHaveProperty('source.transactionId')
+    const polled = transferOf({ status: 'complete' })
+    expect(withoutOutdated(paid('accepted', 'S'), polled)).toHaveProperty('source.transactionId', 'S')
+  })
+})
+
+describe('of a wire whose transfer has failed or was canceled', () => {
+  const contradicted = exception('status_contradicted')
+  const arrival = (id: string) => factOf('accepted', { source: { transactionId: id } })
+
+  it.each([{ status: 'failed', failure } as const, { status: 'canceled' } as const])('%o, it is held', (ended) => {
+    const transfer = { ...wire, ...ended }
+    const held = { ...contradicted, receipt: usd('100.00') }
+    expect(judge(arrival('I1'), transfer)).toEqual(held)
+    const next = afterFact(transfer, arrival('I1'), held as never)
+    expect(judge({ ...arrival('I1'), kind: 'settled' }, next)).toEqual(contradicted)
+    expect(judge(arrival('I2'), next)).toEqual(held)
+  })
+
+  it('is no news when it was applied before it failed', () => {
+    const progress = [{ fact: arrival('I1'), isApplied: true }]
+    expect(judge(arrival('I1'), { ...wire, status: 'failed', failure, progress })).toEqual(applied)
+  })
+})
+
 describe('of another amount', () => {
   const less = usd('90')
 
   it('moves no transfer but one that waits for a wire, by a policy or a person', () => {
     const fact = factOf('settled', { amount: less })
-    expect(judge(fact, transferOf(), { policy: 'credit_received' })).toEqual(exception('amount_mismatch'))
-    expect(judge(fact, transferOf(), { acceptsAmount: true })).toEqual(applied)
     const credited = { outcome: 'applied', received: less }
+    expect(judge(fact, transferOf(), { policy: 'credit_received' })).toEqual(exception('amount_mismatch'))
+    expect(judge(fact, transferOf(), { acceptsAmount: true })).toEqual(credited)
+    const more = factOf('settled', { amount: usd('110') })
+    expect(judge(more, transferOf(), { acceptsAmount: true })).toEqual(exception('amount_mismatch'))
     expect(judge(fact, wire, { policy: 'credit_received' })).toEqual(credited)
     expect(judge(fact, wire, { acceptsAmount: true })).toEqual(credited)
   })
 
   it('is held as well where an earlier release has begun the transfer without a fact that has the amount', () => {
-    const begun = transferOf({ flow: 'onramp', status: 'processing', awaitsWire: true })
+    const begun = transferOf({ ...wire, status: 'processing' })
     const fact = factOf('settled', { amount: less })
     expect(judge(fact, begun)).toEqual({ ...exception('amount_mismatch'), receipt: less })
     expect(judge(fact, begun, { acceptsAmount: true })).toEqual({ outcome: 'applied', received: less })
     expect(judge(factOf('settled'), begun)).toEqual(applied)
+  })
+
+  it('is credited to a debit as it is only by a person', () => {
+    const debit = transferOf({ flow: 'onramp', isIncoming: true })
+    const fact = factOf('settled', { amount: less })
+    expect(judge(fact, debit, { policy: 'credit_received' })).toEqual(exception('amount_mismatch'))
+    expect(judge(fact, debit, { acceptsAmount: true })).toEqual({ outcome: 'applied', received: less })
+    const quoted = { ...debit, hasQuote: true }
+    expect(judge(fact, quoted, { acceptsAmount: true })).toEqual(exception('amount_mismatch'))
+  })
+
+  it('is never released or sent as the whole, whoever says so', () => {
+    const back = factOf('returned', { amount: less })
+    for (const transfer of [transferOf(), transferOf({ flow: 'onramp', isIncoming: true })])
+      expect(judge(back, transfer, { acceptsAmount: true })).toEqual(exception('amount_mismatch'))
   })
 
   it('is a receipt once while it is held', () => {

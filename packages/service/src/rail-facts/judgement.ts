@@ -1,5 +1,6 @@
 import { Amount, type TransferFailure, TransferStatus } from '@outlay/core'
 import type { RailFact, RailFlow } from '../rails/port.ts'
+import { type EarlierProgress, isNewMark, isProgress, mayBeSameArrival } from './arrival.ts'
 import { compareReturns } from './earlier-return.ts'
 import type { AmountPolicy, RailExceptionReason, RailFactKind } from './fact-kind.ts'
 
@@ -10,21 +11,25 @@ export interface JudgedTransfer {
   readonly failure: TransferFailure | null
   readonly flow: RailFlow
   readonly amount: Amount
+  /** True for money from outside that becomes tokens here: a debit or an inbound wire, and no deposit. */
+  readonly isIncoming: boolean
   /** True for a transfer that is funded by an inbound wire. */
   readonly awaitsWire: boolean
+  /** True where a quote says what is given for the amount. */
+  readonly hasQuote: boolean
   /** The rail's reference; null while it is not known. */
   readonly reference: string | null
   /** Kinds of its facts that were applied, without failures that may be retried. */
   readonly appliedKinds: readonly RailFactKind[]
-  /** Kinds of its facts that wait for a person because of their amount. */
-  readonly heldKinds: readonly RailFactKind[]
+  /** Its facts of progress that were applied, and those whose money has arrived and waits for a person. */
+  readonly progress: readonly EarlierProgress[]
   /** What came back of it after it was complete: a decimal string in its currency. */
   readonly returnedValue: string
   /** The facts of that, where one is needed for a judgement. */
   readonly returns: readonly RailFact[]
 }
 
-/** What becomes of a fact. With `received`, the transfer is changed to the amount that arrived. */
+/** What becomes of a fact. With `received`, the transfer is changed to the amount that arrived, or left. */
 export type Judgement =
   | { readonly outcome: 'applied'; readonly received?: Amount | undefined }
   /** Money of a complete transfer came back. */
@@ -47,23 +52,26 @@ export interface JudgementRules {
 
 /**
  * Decides what becomes of a fact about a transfer. A fact that contradicts what is known is an exception, in this order: the
- * transfer, its account, its reference, its end, its amount.
+ * transfer, its account, its reference, its end, its payment, its amount.
  */
 export function judgeFact(fact: RailFact, transfer: JudgedTransfer | undefined, rules: JudgementRules): Judgement {
   if (transfer === undefined) return exception('unknown_transfer')
   if (fact.accountId !== transfer.accountId) return exception('other_account')
   if (transfer.reference !== null && fact.reference !== transfer.reference) return exception('other_reference')
   const end = endOf(transfer)
-  if (end !== undefined && contradicts(fact, transfer, end)) return exception('status_contradicted')
+  if (end !== undefined && contradicts(fact, transfer, end))
+    return { ...exception('status_contradicted'), receipt: receiptOf(fact, transfer, rules) }
+  if (isAnotherPayment(fact, transfer, end))
+    return { ...exception('other_transaction'), receipt: receiptOf(fact, transfer, rules) }
   if (end === 'complete' && fact.kind === 'returned') return judgeLateReturn(fact, transfer, rules)
   return judgeAmount(fact, transfer, rules)
 }
 
 /**
  * True while no arrival of the wire that a transfer waits for was applied: then nothing says how much has arrived. An earlier release may
- * have begun it without that. `transfer_select_awaited_wires` is the same for polls.
+ * have begun it without that. `transfer_select_awaited_wires` is the same for submissions.
  */
-function isUnfunded({ awaitsWire, status, appliedKinds }: JudgedTransfer): boolean {
+export function isUnfunded({ awaitsWire, status, appliedKinds }: JudgedTransfer): boolean {
   return (
     awaitsWire &&
     (status === 'pending' || status === 'processing') &&
@@ -73,16 +81,20 @@ function isUnfunded({ awaitsWire, status, appliedKinds }: JudgedTransfer): boole
 
 /** What is known of a transfer behind a fact, for the next fact of the same batch. */
 export function afterFact<T extends JudgedTransfer>(transfer: T, fact: RailFact, judgement: Judgement): T {
-  const { appliedKinds, heldKinds, amount } = transfer
-  if (judgement.outcome === 'exception') {
-    return judgement.reason === 'amount_mismatch' ? { ...transfer, heldKinds: [...heldKinds, fact.kind] } : transfer
-  }
+  const { appliedKinds, amount } = transfer
+  const withProgress = (isApplied: boolean) => [
+    ...transfer.progress,
+    ...(isProgress(fact) ? [{ fact, isApplied }] : []),
+  ]
+  if (judgement.outcome === 'exception')
+    return judgement.receipt === undefined ? transfer : { ...transfer, progress: withProgress(false) }
   if (judgement.outcome === 'returned_late') {
     const returned = Amount.add({ ...amount, value: transfer.returnedValue }, fact.amount)
     return { ...transfer, returnedValue: returned.value, returns: [...transfer.returns, fact] }
   }
   if (judgement.outcome !== 'applied' || fact.failure?.retriable === true) return transfer
-  return { ...transfer, appliedKinds: [...appliedKinds, fact.kind], amount: judgement.received ?? amount }
+  const kinds = [...appliedKinds, fact.kind]
+  return { ...transfer, appliedKinds: kinds, progress: withProgress(true), amount: judgement.received ?? amount }
 }
 
 /** How a transfer has ended, by its row or by facts that the engine has yet to deliver; `undefined` for one that has not. */
@@ -93,8 +105,9 @@ function endOf({ status, failure, appliedKinds }: JudgedTransfer): 'complete' | 
   return appliedKinds.includes('rejected') || appliedKinds.includes('returned') ? 'failed' : undefined
 }
 
-/** A late report of an earlier step contradicts nothing; progress after a final failure does. */
-function contradicts(fact: RailFact, { failure }: JudgedTransfer, end: 'complete' | 'failed' | 'canceled'): boolean {
+/** A late report of an earlier step contradicts nothing; progress after a final failure does, and money that arrives for one. */
+function contradicts(fact: RailFact, transfer: JudgedTransfer, end: 'complete' | 'failed' | 'canceled'): boolean {
+  const { failure, awaitsWire } = transfer
   switch (fact.kind) {
     case 'settled':
       return end !== 'complete'
@@ -105,10 +118,45 @@ function contradicts(fact: RailFact, { failure }: JudgedTransfer, end: 'complete
       return end === 'canceled'
     case 'accepted': {
       if (end === 'canceled') return true
+      if (end === 'failed' && awaitsWire) return !hasArrivedBefore(fact, transfer)
       const failedAt = Date.parse(failure?.occurredAt ?? '')
       return end === 'failed' && fact.reachedAt !== undefined && Date.parse(fact.reachedAt) > failedAt
     }
   }
+}
+
+/**
+ * True for money that arrives or leaves a second time. Until a payment has ended, it may get another transaction: a chain replaces one,
+ * and a debit is presented again. An inbound wire may not, and a payment settles once.
+ */
+function isAnotherPayment(fact: RailFact, transfer: JudgedTransfer, end: ReturnType<typeof endOf>): boolean {
+  if (!isProgress(fact)) return false
+  const applied = transfer.progress.flatMap((one) => (one.isApplied ? [one.fact] : []))
+  if (transfer.awaitsWire && (isNewMark(fact, applied, 'source') || isNewMark(fact, applied, 'imad'))) return true
+  const compared = fact.kind === 'settled' ? applied.filter(({ kind }) => kind === 'settled') : applied
+  return end === 'complete' && (isNewMark(fact, compared, 'source') || isNewMark(fact, compared, 'destination'))
+}
+
+/** A fact without what an earlier step of a complete transfer says of legs that later ones have described: that is newer. */
+export function withoutOutdated(fact: RailFact, transfer: JudgedTransfer): RailFact {
+  if (fact.kind !== 'accepted' || endOf(transfer) !== 'complete') return fact
+  const isDescribed = (end: 'source' | 'destination') =>
+    transfer.progress.some((one) => one.isApplied && one.fact[end]?.transactionId !== undefined)
+  return {
+    ...fact,
+    source: isDescribed('source') ? undefined : fact.source,
+    destination: isDescribed('destination') ? undefined : fact.destination,
+  }
+}
+
+function hasArrivedBefore(fact: RailFact, { progress }: JudgedTransfer): boolean {
+  return progress.some((one) => mayBeSameArrival(fact, one.fact))
+}
+
+/** The money of a wire that has arrived and is neither credited nor held; `undefined` for every other fact. */
+function receiptOf(fact: RailFact, transfer: JudgedTransfer, { scale }: JudgementRules): Amount | undefined {
+  if (!transfer.awaitsWire || !isProgress(fact) || hasArrivedBefore(fact, transfer)) return undefined
+  return isCreditable(fact.amount, transfer.amount.currency, scale) ? fact.amount : undefined
 }
 
 /** Parts may come back, one after the other, but no more than the whole, and each once. */
@@ -128,18 +176,22 @@ function judgeLateReturn(
   return { outcome: status === 'complete' ? 'returned_late' : 'too_early' }
 }
 
+/** A person may credit another amount than the one that was asked for, and let a part of it leave; the rest is available again then. */
 function judgeAmount(fact: RailFact, transfer: JudgedTransfer, rules: JudgementRules): Judgement {
   const { policy, scale, acceptsAmount = false } = rules
-  const { amount, heldKinds } = transfer
+  const { amount, flow, isIncoming, hasQuote } = transfer
   const isNothingPaid = fact.kind === 'rejected' || fact.kind === 'canceled'
   if (isNothingPaid || Amount.equals(fact.amount, amount)) return { outcome: 'applied' }
-  if (!isUnfunded(transfer)) return acceptsAmount ? { outcome: 'applied' } : exception('amount_mismatch')
+  const isUsable = isCreditable(fact.amount, amount.currency, scale)
+  const mismatch = { ...exception('amount_mismatch'), receipt: receiptOf(fact, transfer, rules) }
   // Nothing was credited, so all that comes back is the sender's.
-  if (fact.kind === 'returned') return { outcome: 'applied' }
-  if (!isCreditable(fact.amount, amount.currency, scale)) return exception('amount_mismatch')
-  if (acceptsAmount || policy === 'credit_received') return { outcome: 'applied', received: fact.amount }
-  const isKnown = heldKinds.includes('accepted') || heldKinds.includes('settled')
-  return { ...exception('amount_mismatch'), receipt: isKnown ? undefined : fact.amount }
+  if (isUnfunded(transfer) && fact.kind === 'returned') return { outcome: 'applied' }
+  if (!isUsable) return mismatch
+  const isCredit = isIncoming && isProgress(fact)
+  const isPart = fact.kind === 'settled' && flow !== 'onramp' && Amount.compare(fact.amount, amount) < 0
+  if (hasQuote || endOf(transfer) !== undefined || !(isCredit || isPart)) return mismatch
+  const isAccepted = acceptsAmount || (policy === 'credit_received' && isUnfunded(transfer))
+  return isAccepted ? { outcome: 'applied', received: fact.amount } : mismatch
 }
 
 /** True for an amount that can be credited in this currency. */

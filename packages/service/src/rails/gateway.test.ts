@@ -1,6 +1,6 @@
 import { TransferStatus } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
-import { railsGateway, UnreadableInstructionError } from './gateway.ts'
+import { type PolledTransfers, railsGateway, UnreadableInstructionError } from './gateway.ts'
 import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
 
 const leg = { valueType: 'USDC', transferType: 'base', custodial: false, address: '0x' }
@@ -26,6 +26,13 @@ const railsOf = (answer: RailAnswer, payment?: RailPayment): Rails => ({
   cancel: async () => ({ outcome: 'refused' }),
   start: async () => undefined,
   stop: async () => undefined,
+})
+/** Transfers that admit what they are given, with some members replaced. */
+const transfersWith = (members: Partial<PolledTransfers>): PolledTransfers => ({
+  expect: async () => undefined,
+  isAwaited: async () => false,
+  admit: async (_, payment) => payment,
+  ...members,
 })
 const failure = {
   type: 'returned',
@@ -69,10 +76,10 @@ describe('submit', () => {
       async (outcome) => {
         const expected: unknown[] = []
         let isAwaited = true
-        const wires = {
+        const wires = transfersWith({
           expect: async (...given: unknown[]) => void expected.push(given),
           isAwaited: async () => isAwaited,
-        }
+        })
         const gateway = railsGateway(railsOf({ outcome, reference: 'R' }), async () => wire, wires)
         expect(await gateway.submit(submission, options)).toMatchObject({ observation: { status: 'pending' } })
         expect(expected).toEqual([[wire, 'R']])
@@ -84,7 +91,7 @@ describe('submit', () => {
 
     it('that cannot be stored has no answer', async () => {
       const fails = () => Promise.reject(new Error('No connection.'))
-      const wires = { expect: fails, isAwaited: async () => true }
+      const wires = transfersWith({ expect: fails })
       const gateway = railsGateway(railsOf({ outcome: 'expected', reference: 'R' }), async () => wire, wires)
       await expect(gateway.submit(submission, options)).rejects.toThrow('No connection')
     })
@@ -172,32 +179,43 @@ describe('get', () => {
     expect(seen && TransferStatus.advance(failed, seen)).toMatchObject({ status: 'processing' })
   })
 
-  it.each(['accepted', 'settled'] as const)(
-    'a wire that is %s stays pending until its arrival was applied',
+  const settled = { reference: 'R', state: 'settled', failure: null } as const
+  const gatewayOf = (payment: unknown, members: Partial<PolledTransfers> = {}) =>
+    railsGateway(
+      railsOf({ outcome: 'unknown', detail: '' }, payment as RailPayment),
+      async () => instruction,
+      transfersWith(members),
+    )
+
+  it('says of a payment what its transfer admits', async () => {
+    const asked: unknown[] = []
+    const admit: PolledTransfers['admit'] = async (...given) => {
+      asked.push(given)
+      return { reference: 'R', state: 'accepted' }
+    }
+    const amount = { value: '1', currency: 'USDC' }
+    const seen = await gatewayOf({ ...settled, amount }, { admit }).get('A', 'R', options)
+    expect(seen).toEqual({ remoteId: 'R', status: 'processing', failure: null })
+    expect(asked).toEqual([['T', { ...settled, amount }]])
+  })
+
+  it.each(['accepted', 'settled', 'rejected', 'returned', 'canceled'] as const)(
+    'a payment that is %s moves nothing when nobody says of which transfer it is',
     async (state) => {
-      let isAwaited = true
-      const wires = { expect: async () => undefined, isAwaited: async () => isAwaited }
-      const rails = railsOf({ outcome: 'unknown', detail: '' }, { reference: 'R', state, failure: null })
-      const gateway = railsGateway(rails, async () => instruction, wires)
-      expect(await gateway.get('A', 'R', options)).toEqual({ remoteId: 'R', status: 'pending', failure: null })
-      isAwaited = false
-      expect((await gateway.get('A', 'R', options))?.status).not.toBe('pending')
+      const { signal } = options
+      const seen = await gatewayOf({ reference: 'R', state, failure }).get('A', 'R', { signal })
+      expect(seen).toEqual({ remoteId: 'R', status: 'pending', failure: null })
     },
   )
 
-  it('a payment that has arrived moves nothing when nobody says of which transfer it is', async () => {
-    const rails = railsOf({ outcome: 'unknown', detail: '' }, { reference: 'R', state: 'settled', failure: null })
-    const wires = { expect: async () => undefined, isAwaited: async () => false }
-    const { signal } = options
-    const seen = await railsGateway(rails, async () => instruction, wires).get('A', 'R', { signal })
-    expect(seen).toEqual({ remoteId: 'R', status: 'pending', failure: null })
-  })
-
-  it('a wire that went back has failed although its arrival was not applied', async () => {
-    const wires = { expect: async () => undefined, isAwaited: async () => true }
-    const rails = railsOf({ outcome: 'unknown', detail: '' }, { reference: 'R', state: 'returned', failure })
-    const seen = await railsGateway(rails, async () => instruction, wires).get('A', 'R', options)
-    expect(seen).toEqual({ remoteId: 'R', status: 'failed', failure })
+  it.each([
+    ['state', { ...settled, state: 'done' }],
+    ['reference', { ...settled, reference: 'R\n' }],
+    ['amount', { ...settled, amount: { value: '-1', currency: 'USDC' } }],
+    ['amount', { ...settled, amount: { value: 1n, currency: 'USDC' } }],
+    ['', null],
+  ])('a payment whose %s the port does not describe says nothing', async (field, payment) => {
+    await expect(gatewayOf(payment).get('A', 'R', options)).rejects.toThrow(`describes: ${field}`)
   })
 
   it('an unknown payment is undefined', async () => {

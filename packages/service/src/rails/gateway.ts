@@ -1,5 +1,6 @@
 import type { Gateway, Observation, SubmitResult, TransferStatus } from '@outlay/core'
 import { isInboundWire } from './inbound-wire.ts'
+import { readPolledPayment } from './polled-payment.ts'
 import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
 
 /**
@@ -8,8 +9,8 @@ import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
  */
 export type ReadInstruction = (transferId: string) => Promise<RailInstruction | undefined>
 
-/** What the gateway asks about wires that rails wait for. Only a fact with its amount moves such a transfer, never a poll. */
-export interface InboundWires {
+/** What the gateway asks about transfers, so that a poll moves none otherwise than a fact would. */
+export interface PolledTransfers {
   /** Stores that a rail waits for the wire of a transfer under a reference. */
   expect(instruction: RailInstruction, reference: string): Promise<void>
   /**
@@ -17,7 +18,12 @@ export interface InboundWires {
    * False for every other transfer.
    */
   isAwaited(transferId: string): Promise<boolean>
+  /** The payment of a transfer as far as a poll may say it: as the rail says it, or as still under way. */
+  admit(transferId: string, payment: RailPayment): Promise<AdmittedPayment>
 }
+
+/** A payment, of which only the state has to be known. */
+export type AdmittedPayment = Pick<RailPayment, 'reference' | 'state'> & Partial<RailPayment>
 
 const statuses: Readonly<Record<RailPayment['state'], TransferStatus>> = {
   expected: 'pending',
@@ -29,7 +35,7 @@ const statuses: Readonly<Record<RailPayment['state'], TransferStatus>> = {
 }
 
 /** Converts a payment of a rail for the engine. The rail's reference is the engine's remote id. */
-export function observationOf(payment: Pick<RailPayment, 'reference' | 'state'> & Partial<RailPayment>): Observation {
+export function observationOf(payment: AdmittedPayment): Observation {
   const status = statuses[payment.state]
   return {
     remoteId: payment.reference,
@@ -40,10 +46,10 @@ export function observationOf(payment: Pick<RailPayment, 'reference' | 'state'> 
 }
 
 /**
- * Makes the engine's gateway of a set of rails. A wire that the rails wait for stays pending in polls until a fact about its arrival was
- * applied, because only a fact has the amount.
+ * Makes the engine's gateway of a set of rails. What a poll reads of a payment is judged as a fact is: a wire that the rails wait for stays
+ * pending until a fact about its arrival was applied, and an end that a fact could not bring is none.
  */
-export function railsGateway(rails: Rails, readInstruction: ReadInstruction, wires?: InboundWires): Gateway {
+export function railsGateway(rails: Rails, readInstruction: ReadInstruction, transfers?: PolledTransfers): Gateway {
   return {
     keyLifetimeMs: rails.keyLifetimeMs ?? Number.POSITIVE_INFINITY,
     async submit(submission, { signal, mayBegin }) {
@@ -59,19 +65,21 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction, wir
       if (signal.aborted || mayBegin?.() === false)
         return { outcome: 'throttled', detail: 'not sent: it may not begin any more' }
       const answer = await rails.submit(instruction, { signal })
-      if (wires === undefined || !isInboundWire(instruction) || !('reference' in answer)) return resultOf(answer)
+      if (transfers === undefined || !isInboundWire(instruction) || !('reference' in answer)) return resultOf(answer)
       const { reference } = answer
-      await wires.expect(instruction, reference)
+      await transfers.expect(instruction, reference)
       // The wire may have come before, and its fact may be held.
-      return resultOf((await wires.isAwaited(instruction.transferId)) ? { outcome: 'expected', reference } : answer)
+      return resultOf((await transfers.isAwaited(instruction.transferId)) ? { outcome: 'expected', reference } : answer)
     },
     async get(_accountId, remoteId, { signal, transferId }) {
-      const payment = await rails.get(remoteId, { signal })
-      if (payment === undefined) return undefined
-      const hasArrived = payment.state === 'accepted' || payment.state === 'settled'
+      const said = await rails.get(remoteId, { signal })
+      if (said === undefined) return undefined
+      const payment = readPolledPayment(said)
+      if (transfers === undefined) return observationOf(payment)
       // Without the transfer nobody knows, and the payment must not move anything.
-      const isAwaited = hasArrived && (transferId === undefined || (await wires?.isAwaited(transferId)) === true)
-      return observationOf(isAwaited ? { reference: payment.reference, state: 'expected' } : payment)
+      const { reference } = payment
+      if (transferId === undefined) return observationOf({ reference, state: 'expected' })
+      return observationOf(await transfers.admit(transferId, payment))
     },
   }
 }

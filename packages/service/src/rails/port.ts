@@ -108,9 +108,21 @@ export interface RailFact {
   readonly returnReference?: string | undefined
 }
 
-/** The current state of a payment at the rail. */
+/**
+ * The current state of a payment at the rail. It ends a transfer only as a fact would that says the same:
+ *
+ * - With `amount`, where that is the whole amount of the instruction.
+ * - Without, an end that needs no amount: `rejected`, `canceled`, and `settled` of money that leaves, which means the whole of it. Money
+ *   that comes in is credited, and a part that came back is released, by a fact or a state with its amount only.
+ * - Never while a fact about the transfer is an exception that waits for a person, and never before the arrival of an inbound wire was
+ *   reported by a fact.
+ *
+ * Until then the transfer stays under way, so report each fact all the same.
+ */
 export type RailPayment = Pick<RailFact, 'reference' | 'failure' | 'reachedAt'> & {
   readonly state: RailFact['kind'] | 'expected'
+  /** The money that the state is about, as in a fact of that kind. Give it wherever the rail has it. */
+  readonly amount?: Amount | undefined
 }
 
 /** Why a rail refuses an instruction. The refused create has the same code. */

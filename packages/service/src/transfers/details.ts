@@ -10,7 +10,7 @@ export interface AppliedFact {
   readonly fact: RailFact
   /** Lines of the end, before a change of the amount. */
   readonly post: readonly LedgerLine[]
-  /** The amount that arrived instead of the one that was asked for. */
+  /** The amount that arrived, or left, instead of the one that was asked for. */
   readonly received?: Amount | undefined
 }
 
@@ -23,6 +23,7 @@ interface DetailsRow {
   readonly destination_payment_details?: PaymentDetails | undefined
   readonly amount_value?: string | undefined
   readonly post?: readonly LedgerLine[] | undefined
+  readonly void?: readonly LedgerLine[] | undefined
 }
 
 /** Writes what facts say about the legs and the amounts of their transfers, which the caller has locked. The last fact counts. */
@@ -45,8 +46,15 @@ function detailsOf({ transferId, fact, post, received }: AppliedFact, earlier: D
     destination_transaction_id: destination?.transactionId ?? earlier?.destination_transaction_id,
     destination_payment_details: destination?.paymentDetails ?? earlier?.destination_payment_details,
     amount_value: received?.value ?? earlier?.amount_value,
-    post: received === undefined ? earlier?.post : withAmount(post, received.value),
+    ...(received === undefined ? { post: earlier?.post, void: earlier?.void } : linesOf(post, received.value)),
   }
+}
+
+/** The lines of both ends with another amount: what is held is as much then, whichever end the engine delivers. */
+function linesOf(post: readonly LedgerLine[], amount: string): Pick<DetailsRow, 'post' | 'void'> {
+  const lines = withAmount(post, amount)
+  const held = lines.find(({ bucket }) => bucket === 'held')
+  return { post: lines, void: held === undefined ? [] : [held, { ...held, bucket: 'available', amount }] }
 }
 
 const updateDetails = statement(
@@ -57,12 +65,12 @@ const updateDetails = statement(
           destination_transaction_id = coalesce(g.destination_transaction_id, t.destination_transaction_id),
           destination_payment_details = coalesce(g.destination_payment_details, t.destination_payment_details),
           amount_value = coalesce(g.amount_value, t.amount_value),
-          plan = case when g.post is null then t.plan else jsonb_set(t.plan, '{post}', g.post) end
+          plan = case when g.post is null then t.plan else t.plan || jsonb_build_object('post', g.post, 'void', g.void) end
      from jsonb_to_recordset($1::jsonb) as g(
        id text,
        source_transaction_id text, source_payment_details jsonb,
        destination_transaction_id text, destination_payment_details jsonb,
-       amount_value numeric, post jsonb
+       amount_value numeric, post jsonb, void jsonb
      )
     where t.id = g.id`,
 )

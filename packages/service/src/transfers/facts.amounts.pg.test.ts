@@ -6,8 +6,6 @@ import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import { inTransaction, type ServiceContext } from '../context.ts'
 import { resolveRailException } from '../rail-exceptions/resolution.ts'
-import { createInboundWires } from '../rail-facts/inbound-wires.ts'
-import { railsGateway } from '../rails/gateway.ts'
 import type { RailFactListener } from '../rails/port.ts'
 import { applyFacts } from './facts.ts'
 import type { TransferResource } from './view.ts'
@@ -38,24 +36,13 @@ const settlement = async () => {
 }
 const resolve = (id: string | undefined, action: 'apply' | 'dismiss') =>
   inTransaction(context, (tx) => resolveRailException(tx, context, id ?? '', { action, by: 'ops@example.com' }))
-/** The engine polls the rails about a transfer, as it does at the interval of the rail. */
-const poll = async (transferId: string) => {
-  const stored = await context.engine.transfers.get(transferId)
-  const gateway = railsGateway(context.rails, async () => undefined, createInboundWires(context))
-  const signal = new AbortController().signal
-  const seen = await gateway.get(api.accountId, stored?.remoteId ?? '', { signal, transferId })
-  if (seen === undefined) throw new Error('The rails do not know the payment.')
-  await inTransaction(context, (tx) => context.engine.transfers.observe(tx, api.accountId, [seen]))
-  return seen.status
-}
-
 describe('a wire of the amount that was asked for', () => {
   it('is credited, and polls agree only once its arrival was applied', async () => {
     const before = await payments.balance()
     const transfer = await payments.wireOnramp('100.00')
     await arrive(transfer.id, '100')
     await payments.reaches(transfer.id, 'processing')
-    expect(await poll(transfer.id)).toBe('processing')
+    expect(await payments.poll(transfer.id)).toBe('processing')
     await advance(60)
     await payments.reaches(transfer.id, 'complete')
     expect(await payments.balance()).toBe(before + 100)
@@ -72,7 +59,7 @@ describe.each([
     const transfer = await payments.wireOnramp('100.00')
     await arrive(transfer.id, amount)
     await advance(60)
-    expect(await poll(transfer.id)).toBe('pending')
+    expect(await payments.poll(transfer.id)).toBe('pending')
     expect((await payments.read(transfer.id)).status).toBe('pending')
     expect([await payments.balance(), await settlement()]).toEqual([before, dollars + received])
     const exceptions = await payments.exceptions({ transferId: transfer.id })
@@ -142,7 +129,7 @@ it('a wire that comes before the engine submits its transfer is held, too', asyn
     return found
   }, 30_000)
   await payments.factOf(transfer, 'accepted')
-  expect(await poll(transfer.id)).toBe('pending')
+  expect(await payments.poll(transfer.id)).toBe('pending')
   expect((await payments.read(transfer.id)).status).toBe('pending')
   await resolve(exceptions[0]?.id, 'apply')
   await payments.reaches(transfer.id, 'complete')
@@ -158,7 +145,7 @@ it('a wire whose submission stored nothing, as by a process of an earlier releas
   )
   await arrive(transfer.id, '60.00')
   await advance(60)
-  expect(await poll(transfer.id)).toBe('pending')
+  expect(await payments.poll(transfer.id)).toBe('pending')
   expect((await payments.read(transfer.id)).status).toBe('pending')
   expect(await payments.balance()).toBe(before)
   const [exception] = await payments.exceptions({ transferId: transfer.id })

@@ -1,10 +1,10 @@
-import { type Observation, TransferStatus } from '@outlay/core'
+import { Amount, type Observation, TransferStatus } from '@outlay/core'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { afterConflicts, sqlStateOf } from '../database/conflict.ts'
 import { mayPass } from '../database/passing-error.ts'
 import { asSystem } from '../database/tenant.ts'
 import { bookMany, type PostedStep, planReceipt } from '../ledger/ledger.ts'
-import { afterFact, type Judgement, judgeFact } from '../rail-facts/judgement.ts'
+import { afterFact, type Judgement, judgeFact, withoutOutdated } from '../rail-facts/judgement.ts'
 import { isPayment, paymentFactOf, type ReadPaymentFact, readPaymentFact } from '../rail-facts/payment-fact.ts'
 import {
   finishFacts,
@@ -20,7 +20,7 @@ import { unstorable } from '../rail-facts/unreadable-fact.ts'
 import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { type AppliedFact, writeDetails } from './details.ts'
-import { addReturns, claimFacts, type KnownTransfer } from './known-transfer.ts'
+import { addEarlierFacts, claimFacts, type KnownTransfer } from './known-transfer.ts'
 import { type NewReturn, writeReturns } from './returns.ts'
 
 /** A stored fact without an outcome. */
@@ -146,12 +146,12 @@ export async function applyStored(
   open: readonly OpenFact[],
 ): Promise<{ readonly outcomes: readonly RailFactOutcome[]; readonly left: ReadonlySet<string> }> {
   const ids = open.map(({ id }) => id)
-  const known = await addReturns(tx, context, await claimFacts(tx, context, ids))
+  const known = await addEarlierFacts(tx, context, await claimFacts(tx, context, ids))
   const judged = judgeAll(context, open, known)
   const left = await observe(tx, context, judged)
   const decided = judged.filter(({ id }) => !left.has(id))
   await writeDetails(tx, context, decided.flatMap(detailsOf))
-  await bookMany(tx, context, decided.flatMap(receiptsOf))
+  await bookMany(tx, context, [...decided.flatMap(receiptsOf), ...decided.flatMap(releasesOf)])
   await writeReturns(tx, context, decided.flatMap(returnsOf))
   const outcomes = decided.map(outcomeOf)
   await finishFacts(tx, context, outcomes)
@@ -217,7 +217,14 @@ function observationFrom(fact: RailFact): Observation {
 
 function detailsOf({ fact, transfer, judgement }: JudgedFact): readonly AppliedFact[] {
   if (judgement.outcome !== 'applied' || fact === undefined || transfer === undefined) return []
-  return [{ transferId: transfer.id, fact, post: transfer.post, received: judgement.received }]
+  return [
+    {
+      transferId: transfer.id,
+      fact: withoutOutdated(fact, transfer),
+      post: transfer.post,
+      received: judgement.received,
+    },
+  ]
 }
 
 /** Incoming money that is held is in the settlement account until a person has resolved its fact. */
@@ -226,6 +233,19 @@ function receiptsOf({ id, transfer, judgement }: JudgedFact): readonly PostedSte
   const { value, currency } = judgement.receipt
   const lines = planReceipt({ valueType: currency, transferType: transfer.rail }, value)
   return [{ posting: id, step: 'deposit', lines }]
+}
+
+/** Of a payment of which a part was sent, the rest is available again. Its end books the part. */
+function releasesOf({ id, transfer, judgement }: JudgedFact): readonly PostedStep[] {
+  const held = transfer?.post.find(({ bucket }) => bucket === 'held')
+  if (transfer === undefined || held === undefined || judgement.outcome !== 'applied') return []
+  if (judgement.received === undefined) return []
+  const { value } = Amount.subtract(transfer.amount, judgement.received)
+  const lines = [
+    { ...held, amount: `-${value}` },
+    { ...held, bucket: 'available', amount: value },
+  ] as const
+  return [{ posting: id, step: 'void', lines }]
 }
 
 function returnsOf({ id, fact, transfer, judgement }: JudgedFact): readonly NewReturn[] {

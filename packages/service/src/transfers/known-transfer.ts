@@ -1,8 +1,9 @@
-import type { Amount, TransferFailure, TransferStatus } from '@outlay/core'
+import { type Amount, type TransferFailure, TransferStatus } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
 import { listOf, type Row, run, statement } from '../database/statement.ts'
 import type { LedgerLine } from '../ledger/ledger.ts'
+import type { EarlierProgress } from '../rail-facts/arrival.ts'
 import type { RailFactKind } from '../rail-facts/fact-kind.ts'
 import type { JudgedTransfer } from '../rail-facts/judgement.ts'
 import { paymentFactOf } from '../rail-facts/payment-fact.ts'
@@ -39,30 +40,52 @@ function knownOf(row: Row): KnownTransfer {
   const { amountValue, amountCurrency, automationId, sourceTransferType, destinationTransferType, ...transfer } =
     readTransfer(row)
   const isIncoming = transfer.flow === 'onramp' && automationId === null
+  const sourceAmount = sourceAmountOf(transfer.post)
   return {
     ...transfer,
+    isIncoming,
+    hasQuote: sourceAmount !== undefined,
     amount: { value: amountValue, currency: amountCurrency },
     rail: isIncoming ? sourceTransferType : destinationTransferType,
     depositRail: automationId === null ? null : sourceTransferType,
-    sourceAmount: sourceAmountOf(transfer.post),
+    sourceAmount,
+    progress: [],
     returns: [],
   }
 }
 
-/** Adds to transfers of which money has come back the facts of that. Their rows are locked. */
-export async function addReturns(
+/** Adds the earlier facts of transfers that are needed to judge the next ones. Their rows are locked. */
+export async function addEarlierFacts(
   tx: Tx,
   context: Pick<ServiceContext, 'schema'>,
   known: ReadonlyMap<string, KnownTransfer | undefined>,
 ): Promise<ReadonlyMap<string, KnownTransfer | undefined>> {
-  const returned = [...known.values()].filter((transfer) => /[1-9]/.test(transfer?.returnedValue ?? ''))
-  if (returned.length === 0) return known
-  const rows = await run(tx, context, selectReturns, [returned.map((transfer) => transfer?.id)])
-  const returns = Map.groupBy(rows.map(returnOf), ({ transferId }) => transferId)
-  const added = [...known].map(
-    ([id, transfer]) => [id, transfer && { ...transfer, returns: returns.get(transfer.id) ?? [] }] as const,
-  )
+  const transfers = [...known.values()].filter((transfer) => transfer !== undefined)
+  const returned = transfers.filter(({ returnedValue }) => /[1-9]/.test(returnedValue))
+  const begun = transfers.filter(mayHaveProgress)
+  if (returned.length === 0 && begun.length === 0) return known
+  const returns = returned.length === 0 ? [] : await run(tx, context, selectReturns, [idsOf(returned)])
+  const progress = begun.length === 0 ? [] : await run(tx, context, selectProgress, [idsOf(begun)])
+  const returnsOf = Map.groupBy(returns.map(returnOf), ({ transferId }) => transferId)
+  const progressOf = Map.groupBy(progress.flatMap(progressOfFact), ({ fact }) => fact.transferId)
+  const added = [...known].map(([factId, transfer]) => {
+    if (transfer === undefined) return [factId, transfer] as const
+    const { id } = transfer
+    return [factId, { ...transfer, returns: returnsOf.get(id) ?? [], progress: progressOf.get(id) ?? [] }] as const
+  })
   return new Map(added)
+}
+
+const idsOf = (transfers: readonly KnownTransfer[]) => [...new Set(transfers.map(({ id }) => id))]
+
+function mayHaveProgress({ awaitsWire, appliedKinds, status, failure }: KnownTransfer): boolean {
+  return awaitsWire || appliedKinds.length > 0 || TransferStatus.isFinal(status, failure)
+}
+
+/** One that an earlier release stored and this one cannot read says nothing of its transactions. */
+function progressOfFact(stored: StoredRailFact): readonly EarlierProgress[] {
+  const fact = paymentFactOf(stored)
+  return fact === undefined ? [] : [{ fact, isApplied: stored.appliedAt !== null }]
 }
 
 /** Of one that an earlier release stored and this one cannot read, only the amount is known. */
@@ -101,7 +124,6 @@ const readTransfer = rowDecoder('transfer', {
   hasReference: Column.boolean,
   reference: Column.nullable(Column.text),
   appliedKinds: Column.words<RailFactKind>(),
-  heldKinds: Column.words<RailFactKind>(),
   returnedValue: Column.text,
 })
 
@@ -111,6 +133,24 @@ const selectReturns = statement(
      from unnest($1::text[]) as given (transfer_id)
     cross join lateral (select r.id from {{schema}}.transfer_return r where r.transfer_id = given.transfer_id offset 0) r
     cross join lateral (select o.* from {{schema}}.rail_fact o where o.id = r.id offset 0) f
+    order by f.id`,
+  readFact,
+)
+
+/** Those that were applied, and those whose money is in the settlement account. */
+const selectProgress = statement(
+  'transfer_progress_facts',
+  `select ${listOf(readFact, 'f')}
+     from unnest($1::text[]) as given (transfer_id)
+    cross join lateral (
+      select o.* from {{schema}}.rail_fact o
+       where o.transfer_id = given.transfer_id and o.kind in ('accepted', 'settled') offset 0
+    ) f
+    where f.applied_at is not null or (
+      f.exception_reason is not null and f.resolved_at is null
+      and exists (select from {{schema}}.ledger_entry e where e.posting_id = f.id and e.step = 'deposit')
+      and not exists (select from {{schema}}.ledger_entry e where e.posting_id = f.id and e.step = 'reverse')
+    )
     order by f.id`,
   readFact,
 )

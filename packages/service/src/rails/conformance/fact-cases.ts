@@ -191,8 +191,14 @@ function withoutAccepted({ kindsOf }: RailsProcess, transferId: string): readonl
 }
 
 /** A read eventually returns the reported state. */
-async function reads(subject: RailsSubject, { get }: RailsProcess, { reference, kind, failure }: RailFact) {
-  await eventually(subject, async () => expect(await get(reference)).toMatchObject({ reference, state: kind, failure }))
+/** Where a rail answers polls with an amount, a poll ends the transfer only when it is that of the fact. */
+async function reads(subject: RailsSubject, { get }: RailsProcess, fact: RailFact) {
+  const { reference, kind, failure, amount } = fact
+  await eventually(subject, async () => {
+    const payment = await get(reference)
+    expect(payment).toMatchObject({ reference, state: kind, failure })
+    if (payment?.amount !== undefined) expect(Amount.equals(payment.amount, amount)).toBe(true)
+  })
 }
 
 function expectFailure({ failure }: RailFact): void {

@@ -1,4 +1,11 @@
-import { type Clock, type Logger, OutlayError, type PaymentDetails, type WireInstructions } from '@outlay/core'
+import {
+  type Amount,
+  type Clock,
+  type Logger,
+  OutlayError,
+  type PaymentDetails,
+  type WireInstructions,
+} from '@outlay/core'
 import type { Pool } from 'pg'
 import { batch } from '../../database/batch.ts'
 import { asSystem } from '../../database/tenant.ts'
@@ -12,6 +19,7 @@ import {
   cancelPayment,
   findPayment,
   insertPayments,
+  type Route,
   reschedulePayment,
   reserveReferences,
   selectPayments,
@@ -130,8 +138,10 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
     async get(reference) {
       const row = await getOne(reference)
       if (row === undefined) return undefined
-      if (row.state !== 'accepted') return { reference, state: row.state, failure: row.failure }
-      return { reference, state: row.state, failure: null, reachedAt: row.represented_at?.toISOString() }
+      const { state, failure, route } = row
+      const amount = amountOf(route)
+      if (state !== 'accepted') return { reference, state, failure, amount }
+      return { reference, state, failure: null, amount, reachedAt: row.represented_at?.toISOString() }
     },
     cancel: async (transferId) => cancellationOf(await cancelPayment(system, options, transferId)),
     virtualAccounts,
@@ -145,6 +155,12 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
     stop: () => ticker.stop(),
     simulation: createSimulation({ ...options, virtualClock, ticker, nextSequence, virtualAccounts }),
   }
+}
+
+/** Earlier releases wrote payments without their currency. */
+function amountOf({ amount, received, currency }: Partial<Route>): Amount | undefined {
+  const value = received ?? amount
+  return value === undefined || currency === undefined ? undefined : { value, currency }
 }
 
 const cancellationOf = (done: boolean): RailCancellation => ({ outcome: done ? 'canceled' : 'refused' })

@@ -1,0 +1,44 @@
+import { TransferStatus } from '@outlay/core'
+import type { AdmittedPayment } from '../rails/gateway.ts'
+import type { RailPayment } from '../rails/port.ts'
+import { isUnfunded, type JudgedTransfer, judgeFact } from './judgement.ts'
+
+/** What is known of a transfer when its payment is polled. */
+export interface PolledTransfer extends JudgedTransfer {
+  /** True while a fact about it waits for a person. */
+  readonly isDisputed: boolean
+}
+
+/**
+ * A payment as far as a poll may say it: as the rail says it, or as still under way. A poll ends a transfer only where a fact would that says
+ * the same, and a state without an amount never credits or releases money of which a part may have moved.
+ */
+export function judgePoll(payment: RailPayment, transfer: PolledTransfer | undefined, scale: number): AdmittedPayment {
+  const { reference } = payment
+  if (transfer === undefined) return { reference, state: 'expected' }
+  if (isAdmitted(payment, transfer, scale)) return payment
+  return { reference, state: isUnfunded(transfer) ? 'expected' : 'accepted' }
+}
+
+function isAdmitted(payment: RailPayment, transfer: PolledTransfer, scale: number): boolean {
+  const { state, failure, reachedAt, reference } = payment
+  const { status, accountId, appliedKinds, isDisputed } = transfer
+  // One that has ended here stays so, and only the engine may be behind.
+  if (state === 'expected' || TransferStatus.isFinal(status, transfer.failure)) return true
+  if (isUnfunded(transfer) && (state === 'accepted' || state === 'settled')) return false
+  if (state === 'accepted') return true
+  if (isDisputed) return false
+  const isFailure = state === 'rejected' || state === 'returned'
+  if (appliedKinds.includes(state) || (isFailure && failure?.retriable === true)) return true
+  const amount = payment.amount ?? amountMeantBy(state, transfer)
+  if (amount === undefined) return false
+  const fact = { kind: state, reference, transferId: '', accountId, amount, failure, reachedAt } as const
+  const judgement = judgeFact(fact, transfer, { policy: 'hold', scale })
+  return judgement.outcome === 'applied' && judgement.received === undefined
+}
+
+/** The amount of a state that says none: the whole, or `undefined` where it may be another. */
+function amountMeantBy(state: RailPayment['state'], transfer: PolledTransfer) {
+  const mayDiffer = state === 'settled' ? transfer.isIncoming : state === 'returned' && !isUnfunded(transfer)
+  return mayDiffer ? undefined : transfer.amount
+}
