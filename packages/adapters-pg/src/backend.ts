@@ -1,40 +1,29 @@
-import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
-import { setTimeout } from 'node:timers/promises'
-import type { Backend, Logger, WorkOptions } from '@outlay/core'
+import type { Backend, Logger } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
-import { checkFlag, checkNames, type Workers, type WorkHandlers } from '@outlay/core/adapter'
-import { createWatchedAccountStore, type WatchedAccountStore } from './adoption/watched-accounts.ts'
-import { startWatcher } from './adoption/watcher.ts'
-import { type ArchiveStore, createArchiveStore } from './archive/archive.ts'
-import { startArchiver } from './archive/archiver.ts'
-import { type BatchStore, createBatchStore } from './batches/batches.ts'
-import { startBatchFolder } from './batches/folder.ts'
-import { type ClockJumpStore, createClockJumpStore } from './clock/clock-jumps.ts'
-import { startClockWatch } from './clock/clock-watch.ts'
+import { checkFlag, checkNames } from '@outlay/core/adapter'
+import { createWatchedAccountStore } from './adoption/watched-accounts.ts'
+import { createArchiveStore } from './archive/archive.ts'
+import { createBatchStore } from './batches/batches.ts'
+import { createClockJumpStore } from './clock/clock-jumps.ts'
 import { createAuditStore } from './control/audit.ts'
-import { createExpiredHoldStore, type ExpiredHoldStore } from './control/expired-holds.ts'
+import { createExpiredHoldStore } from './control/expired-holds.ts'
 import { createHoldStore } from './control/holds.ts'
 import { createPolicyStore } from './control/policies.ts'
 import type { Driver, SqlSession } from './database/driver.ts'
 import { unlessLocked } from './database/lock-timeout.ts'
 import { systemRuntime } from './database/runtime.ts'
-import { type AttemptStore, createAttemptStore } from './dispatch/attempts.ts'
-import { startDispatcher } from './dispatch/dispatcher.ts'
-import { createGatewayStore, type GatewayStore } from './dispatch/gateways.ts'
-import { createSubmissionStore, type SubmissionStore } from './dispatch/submissions.ts'
+import { createAttemptStore } from './dispatch/attempts.ts'
+import { createGatewayStore } from './dispatch/gateways.ts'
+import { createSubmissionStore } from './dispatch/submissions.ts'
 import { createEnqueue } from './enqueue/enqueue.ts'
 import { createStoredKeys } from './enqueue/stored-keys.ts'
 import { createBacklog } from './inspection/backlog.ts'
 import { createDelays } from './inspection/delays.ts'
-import { type CredentialStore, createCredentialStore } from './limits/credentials.ts'
-import { startThrottler } from './limits/throttler.ts'
-import { createThrottleStore, type ThrottleStore } from './limits/throttles.ts'
-import { type Guard, startGuard } from './operations/guard.ts'
-import { type CheckIdentity, createIdentityCheck, createOperations } from './operations/operations.ts'
-import { createListReadingStore, type ListReadingStore } from './polling/list-readings.ts'
-import { startPoller } from './polling/poller.ts'
-import { createPollStore, type PollStore } from './polling/polls.ts'
+import { createCredentialStore } from './limits/credentials.ts'
+import { createThrottleStore } from './limits/throttles.ts'
+import { createIdentityCheck, createOperations } from './operations/operations.ts'
+import { createListReadingStore } from './polling/list-readings.ts'
+import { createPollStore } from './polling/polls.ts'
 import {
   checkQueue,
   checkSameQueue,
@@ -44,9 +33,7 @@ import {
   queueInstallSql,
   queueTrimSql,
 } from './queue/queue-schema.ts'
-import { startQueueSupervision } from './queue/queue-supervision.ts'
-import { startReturnReader } from './returns/return-reader.ts'
-import { createReturnReadingStore, type ReturnReadingStore } from './returns/return-readings.ts'
+import { createReturnReadingStore } from './returns/return-readings.ts'
 import { resolveNames } from './schema/database-names.ts'
 import {
   applyMigrations,
@@ -58,20 +45,15 @@ import {
   unknownNumbered,
   withMigrationLock,
 } from './schema/migrate.ts'
-import { checkWorkerRole, explainRole } from './schema/worker-role.ts'
-import { countHandlerLoops } from './subscriptions/handler-loops.ts'
-import { startSubscriber } from './subscriptions/subscriber.ts'
-import { createSubscriptionStore, type SubscriptionStore } from './subscriptions/subscriptions.ts'
-import { startSweeper } from './sweeps/sweeper.ts'
-import { startUnknownSweeper } from './sweeps/unknown-sweeper.ts'
+import { explainRole } from './schema/worker-role.ts'
+import { createSubscriptionStore } from './subscriptions/subscriptions.ts'
 import { createCommandStore } from './transfers/commands.ts'
-import { type CounterpartyStore, createCounterpartyStore } from './transfers/counterparties.ts'
+import { createCounterpartyStore } from './transfers/counterparties.ts'
 import { createFind } from './transfers/finding.ts'
 import { createResubmissionStore } from './transfers/resubmissions.ts'
-import { createTransferStore, type TransferStore } from './transfers/transfers.ts'
-import { warnOfIsolation } from './workers/isolation.ts'
-import { createLoopList, type LoopList } from './workers/loop-list.ts'
-import { startWakeup } from './workers/wakeup.ts'
+import { createTransferStore } from './transfers/transfers.ts'
+import { startWork } from './work.ts'
+import { createLoopList } from './workers/loop-list.ts'
 
 /** Where the engine keeps its tables. */
 export interface PostgresOptions<Tx> {
@@ -242,155 +224,9 @@ async function checkSchema<Tx>(
   await checkQueue(driver, queueSchema)
 }
 
-interface Parts<Tx> {
-  readonly driver: Driver<Tx>
-  readonly schema: string
-  readonly queueSchema: string
-  readonly channel: string
-  readonly logger: Logger
-  readonly checkIdentity: CheckIdentity
-  readonly deployment: string | undefined
-  readonly transfers: TransferStore<Tx>
-  readonly archive: ArchiveStore
-  readonly batches: BatchStore<Tx>
-  readonly attempts: AttemptStore
-  readonly polls: PollStore
-  readonly gateways: GatewayStore
-  readonly counterparties: CounterpartyStore<Tx>
-  readonly expiredHolds: ExpiredHoldStore
-  readonly readings: ListReadingStore
-  readonly watched: WatchedAccountStore<Tx>
-  readonly returnReadings: ReturnReadingStore
-  readonly clockJumps: ClockJumpStore
-  readonly credentials: CredentialStore
-  readonly throttles: ThrottleStore
-  readonly submissions: SubmissionStore
-  readonly subscriptions: SubscriptionStore<Tx>
-  readonly handlers: WorkHandlers<Tx>
-  readonly work: WorkOptions
-  readonly loops: LoopList
-}
-
 /** The first start stores the name; an empty one would be no name. */
 function checkDeployment(deployment: unknown): void {
   if (deployment === undefined || (typeof deployment === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(deployment)))
     return
   throw new Error('The deployment is a name of 1 to 255 characters without control characters, or left out.')
-}
-
-/** What workers need before the first of them starts. When a step fails, nothing is left running. */
-async function prepareWork<Tx>(parts: Parts<Tx>) {
-  const { driver, logger, handlers } = parts
-  await checkWorkerRole(driver, parts.schema)
-  const offError = driver.onError((error) =>
-    logger.warn({ error: error.message }, 'An idle connection failed; the pool opens another.'),
-  )
-  let guard: Guard | undefined
-  try {
-    // First: an engine that is refused here writes nothing.
-    guard = await startGuard({ ...parts, environment: handlers.environment, gateways: handlers.gateways })
-    await warnOfIsolation(driver, logger)
-    for (const { name, types } of handlers.subscriptions) await parts.subscriptions.register(name, types)
-    const supervision = await startQueueSupervision(driver, parts.queueSchema, logger)
-    return { offError, guard, supervision }
-  } catch (error) {
-    offError()
-    await guard?.stop()
-    throw error
-  }
-}
-
-async function startWork<Tx>(parts: Parts<Tx>): Promise<Workers> {
-  const { driver, logger, handlers, work } = parts
-  const { pollIntervalMs = 200, concurrency = 100, stopTimeoutMs = 10_000, slowAfterMs = 5_000 } = work
-  const archiveAfterMs = readArchiveAfterMs(work)
-  const { offError, guard, supervision } = await prepareWork(parts)
-  const subscribers = startSubscribers(parts, pollIntervalMs, slowAfterMs)
-  const wakeSubscribers = () => {
-    for (const subscriber of subscribers) subscriber.wake()
-  }
-  const worker = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const throttler = startThrottler({ ...parts, onReleased: () => dispatcher.wake() })
-  const limits = { concurrency, pollIntervalMs, slowAfterMs }
-  const dispatcher = startDispatcher({ ...parts, ...limits, throttler, guard, worker, onSettled: wakeSubscribers })
-  const poller = startPoller({ ...parts, throttler, slowAfterMs, onObserved: wakeSubscribers })
-  const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: wakeSubscribers })
-  const returnReader = startReturnReader({ ...parts, throttler, slowAfterMs, onObserved: wakeSubscribers })
-  const sweeper = startSweeper({ ...parts, guard })
-  const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: wakeSubscribers })
-  const clockWatch = startClockWatch(parts)
-  const folder = startBatchFolder({ ...parts, onCompleted: wakeSubscribers })
-  const archiver =
-    archiveAfterMs === undefined
-      ? undefined
-      : startArchiver({ archive: parts.archive, olderThanMs: archiveAfterMs, logger, loops: parts.loops })
-  const onWake = (isOutboxAlone: boolean) => {
-    dispatcher.wake()
-    if (isOutboxAlone) return
-    guard.wake()
-    throttler.wake()
-    wakeSubscribers()
-  }
-  const wakeup = work.listen === false ? undefined : startWakeup({ driver, channel: parts.channel, logger, onWake })
-  const end = async () => {
-    const stoppedAt = performance.now()
-    await Promise.all([
-      wakeup?.stop(),
-      archiver?.stop(),
-      sweeper.stop(),
-      unknown.stop(),
-      clockWatch.stop(),
-      folder.stop(),
-      poller.stop(),
-      watcher.stop(),
-      returnReader?.stop(),
-      dispatcher.stop(stopTimeoutMs),
-    ])
-    await guard.stop()
-    await throttler.stop()
-    const leftMs = Math.max(0, stopTimeoutMs - (performance.now() - stoppedAt))
-    await Promise.all(subscribers.map((subscriber) => subscriber.stop(leftMs)))
-    await supervision.stop()
-    offError()
-    return true
-  }
-  return {
-    loops: parts.loops.read,
-    async stop() {
-      // When the network drops everything, queries never end. Each of them may be cut off, as by a crash.
-      const isEnded = await Promise.race([end(), setTimeout(stopTimeoutMs + hungMs, false, { ref: false })])
-      if (!isEnded) logger.warn({}, 'Postgres does not answer, so the engine stops without its final writes.')
-    },
-  }
-}
-
-function startSubscribers<Tx>(parts: Parts<Tx>, pollIntervalMs: number, slowAfterMs: number) {
-  const { driver, subscriptions, handlers, logger, work } = parts
-  const concurrency = countHandlerLoops({
-    maxConnections: driver.maxConnections,
-    subscriptions: handlers.subscriptions.length,
-    wanted: work.subscriptionConcurrency,
-    logger,
-  })
-  return handlers.subscriptions.map((subscription) =>
-    startSubscriber({
-      store: subscriptions,
-      subscription,
-      logger,
-      concurrency,
-      pollIntervalMs,
-      slowAfterMs,
-      traced: handlers.traced,
-      loops: parts.loops,
-    }),
-  )
-}
-
-/** How long statements under way may run beyond the time that requests have, when the engine stops, in milliseconds. */
-const hungMs = 10_000
-
-function readArchiveAfterMs({ retention }: WorkOptions): number | undefined {
-  const days = retention?.archiveAfterDays
-  if (days === undefined || (Number.isFinite(days) && days >= 0)) return days === undefined ? days : days * 86_400_000
-  throw new Error(`archiveAfterDays is a number from 0 on; got ${days}.`)
 }
