@@ -6,6 +6,7 @@ import { createCredentialChecks } from './clients/credential-checks.ts'
 import type { ServiceContext } from './context.ts'
 import { unlessConnectionLost } from './database/connection-lost.ts'
 import { isShareRefusal } from './database/pool-share.ts'
+import { readFor } from './database/reader.ts'
 import { createCallerCache } from './http/caller-cache.ts'
 import { clientAddressOf } from './http/client-address.ts'
 import type { Connection } from './http/connection.ts'
@@ -42,7 +43,8 @@ export function createApp(
     c.set('inFlight', inFlight)
     c.set('findOperation', (method, path) => findOperation(method, path, context.dialect))
     const startedMs = performance.now()
-    await (context.telemetry === undefined ? next() : traceNext(c, context.telemetry, next))
+    const answer = () => (context.telemetry === undefined ? next() : traceNext(c, context.telemetry, next))
+    await (reads.has(c.req.method) ? readFor(c.req.raw, answer) : answer())
     c.res.headers.set('x-request-id', c.get('requestId'))
     c.res.headers.set('x-content-type-options', 'nosniff')
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
@@ -86,6 +88,9 @@ function logRequest(c: ServiceRequest, context: ServiceContext, startedMs: numbe
   }
   context.logger[level](fields, 'A request was answered.')
 }
+
+/** Methods of requests that change nothing. */
+const reads = new Set(['GET', 'HEAD'])
 
 const probes = new Set(['/health', '/ready'])
 

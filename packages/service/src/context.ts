@@ -5,7 +5,7 @@ import type { WalletCustody } from './addresses/custody.ts'
 import { connectWithin } from './database/connect.ts'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
 import { type SharedPool, shareWaitMs, withinShare } from './database/pool-share.ts'
-import { beginAs, type ClientReads, defaultReadTimeoutMs, readSettingsOf, settingOf } from './database/tenant.ts'
+import { beginAs, type ClientReads, readSettingsOf, readWaitOf, settingOf } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
 import type { Quotes } from './quotes/port.ts'
 import type { AmountPolicy } from './rail-facts/fact-kind.ts'
@@ -111,7 +111,7 @@ export function inClientTransaction<T>(
 ): Promise<T> {
   const { pool } = context
   const begin = beginWith(settingsOf(clientId, lockTimeoutMs))
-  return withinShare(context, clientId, shareWaitMs, () => transact(pool, begin, work))
+  return withinShare(context, clientId, { limitMs: shareWaitMs }, () => transact(pool, begin, work))
 }
 
 /** The same for works of one statement each, in one round trip: see `runPipeline`. */
@@ -122,7 +122,7 @@ export function inClientPipeline<T extends readonly unknown[]>(
   lockTimeoutMs?: number,
 ): Promise<T> {
   const settings = settingsOf(clientId, lockTimeoutMs)
-  return withinShare(context, clientId, shareWaitMs, () => runPipeline(context.pool, settings, works))
+  return withinShare(context, clientId, { limitMs: shareWaitMs }, () => runPipeline(context.pool, settings, works))
 }
 
 /** The same for works that read, within the limits of `asClient`. */
@@ -131,9 +131,8 @@ export function readInClientPipeline<T extends readonly unknown[]>(
   clientId: string,
   works: PipelineWorks<T>,
 ): Promise<T> {
-  const { pool, readTimeoutMs = defaultReadTimeoutMs } = context
-  const read = () => runPipeline(pool, readSettingsOf(context, clientId), works)
-  return withinShare(context, clientId, readTimeoutMs, read)
+  const read = () => runPipeline(context.pool, readSettingsOf(context, clientId), works)
+  return withinShare(context, clientId, readWaitOf(context), read)
 }
 
 function settingsOf(clientId: string, lockTimeoutMs = shareWaitMs): readonly TransactionSetting[] {

@@ -50,8 +50,11 @@ export async function keepHouse(context: ServiceContext, retention: Retention = 
 /** Migrates the housekeeping queue, in the schema `<schema>_jobs`, to this release. */
 export async function migrateHousekeeping(context: ServiceContext): Promise<void> {
   const boss = await createBoss(context, { migrate: true, supervise: false, schedule: false })
-  await boss.start()
-  await boss.stop({ graceful: false })
+  try {
+    await boss.start()
+  } finally {
+    await boss.stop({ graceful: false })
+  }
 }
 
 /**
@@ -63,15 +66,21 @@ export async function startHousekeeping(
   retention: Retention = {},
 ): Promise<{ stop(): Promise<void> }> {
   const boss = await createBoss(context, { migrate: false })
-  await boss.start()
-  await boss.createQueue(queue, {
-    policy: 'singleton',
-    retryLimit: 2,
-    expireInSeconds: 1_800,
-    deleteAfterSeconds: 86_400,
-  })
-  await boss.schedule(queue, '17 * * * *')
-  await boss.work(queue, { pollingIntervalSeconds: 30 }, () => keepHouse(context, retention))
+  try {
+    await boss.start()
+    await boss.createQueue(queue, {
+      policy: 'singleton',
+      retryLimit: 2,
+      expireInSeconds: 1_800,
+      deleteAfterSeconds: 86_400,
+    })
+    await boss.schedule(queue, '17 * * * *')
+    await boss.work(queue, { pollingIntervalSeconds: 30 }, () => keepHouse(context, retention))
+  } catch (error) {
+    // It has timers, which would go on.
+    await boss.stop({ graceful: false }).catch(() => undefined)
+    throw error
+  }
   return { stop: () => boss.stop({ graceful: true, timeout: 5_000 }) }
 }
 

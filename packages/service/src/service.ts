@@ -32,6 +32,7 @@ import type { Rails } from './rails/port.ts'
 import { createSimulatedCustody } from './rails/simulated/custody.ts'
 import { createSimulatedRails, type SimulatedRails } from './rails/simulated/simulated-rails.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
+import { createServiceLife, type ServiceLife, type ServiceRun } from './service-life.ts'
 import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
 import { simulationsRoutes } from './simulations/routes.ts'
 import { type Part, stopInStages } from './stopping.ts'
@@ -55,12 +56,17 @@ export interface Service {
   readonly routes: readonly MountedRoute[]
   /** Migrates the tables of the service and its engine to this release. */
   migrate(): Promise<void>
-  /** Starts the rails, the engine and the delivery of webhooks in this process. Never migrates. */
+  /**
+   * Starts the rails, the engine and the delivery of webhooks in this process, once an earlier stop has ended. Never migrates. When it
+   * fails, everything that it has started is stopped.
+   * @throws OutlayError `aborted` when the service is stopped before it has started; what refuses to start. Error while it is started.
+   */
   start(): Promise<void>
   /**
    * Stops the engine, then the rails, then the delivery of webhooks, and waits for work in progress: 30 seconds for each part, in addition
    * to what its own options say. A part that waits longer, such as for a lock, is logged and left. The pool stays open, because the
-   * caller owns it. Safe to call twice.
+   * caller owns it. A start that is under way is waited for in the same way, and then undone. Every call resolves when all of that has
+   * ended, whoever has made the first one.
    */
   stop(): Promise<void>
   /** For functions on the service's own data, such as `registerClient`. */
@@ -92,24 +98,11 @@ const shell: readonly RouteModule[] = [
  */
 export function createService(options: ServiceOptions): Service {
   checkServiceOptions(options)
-  let running = false
-  let isStarted = false
-  const { context, engine, rails } = createContext(options, () => running)
+  let life: ServiceLife | undefined
+  const { context, engine, rails } = createContext(options, () => life?.isRunning() ?? false)
   const app = createApp(context, routesOf(context, rails, options))
   subscribeToEngine(context)
-  const parts: Parts = {}
-  const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
-  const stop = async () => {
-    running = false
-    isStarted = false
-    const stages = stagesOf(context, engine, options, parts)
-    Object.assign(parts, stopped)
-    try {
-      await stopInStages(context, stages)
-    } finally {
-      options.pool.off('error', onPoolError)
-    }
-  }
+  life = createServiceLife(context, () => createRun(context, engine, options))
   return {
     context,
     fetch: app.fetch,
@@ -119,26 +112,45 @@ export function createService(options: ServiceOptions): Service {
       await engine.migrate()
       await migrateHousekeeping(context)
     },
-    async start() {
-      // A second start must not stop what the first one has started.
-      if (isStarted) throw new Error('The service is started already; stop it first.')
-      isStarted = true
-      options.pool.on('error', onPoolError)
-      try {
+    start: life.start,
+    stop: life.stop,
+  }
+}
+
+/** What one start opens, and how it is closed. */
+function createRun(context: ServiceContext, engine: Engine<Tx>, options: ServiceOptions): ServiceRun {
+  const { pool } = options
+  const parts: Parts = {}
+  const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
+  const closeWith = async (...others: Parameters<typeof stagesOf>) => {
+    try {
+      await stopInStages(context, stagesOf(...others))
+    } finally {
+      pool.off('error', onPoolError)
+    }
+  }
+  const take = (): Parts => {
+    const taken = { ...parts }
+    Object.assign(parts, stopped)
+    return taken
+  }
+  return {
+    steps: [
+      async () => {
+        pool.on('error', onPoolError)
         await reportUnboundRole(context, options.rails === 'simulated')
-        await startRails(context, applyFacts(context), {
+      },
+      () =>
+        startRails(context, applyFacts(context), {
           opened: (fact) => applyOpened(context, fact),
           deposited: (fact) => applyDeposit(context, fact),
-        })
-        await engine.start(options.engine)
-        await startParts(context, options, parts)
-      } catch (error) {
-        await stop().catch(() => undefined)
-        throw error
-      }
-      running = true
-    },
-    stop,
+        }),
+      () => engine.start(options.engine),
+      () => startParts(context, options, parts),
+    ],
+    close: () => closeWith(context, engine, options, take()),
+    // The engine ends a start that was stopped by itself, and another run may have the rails.
+    closeLate: () => closeWith(context, undefined, options, take()),
   }
 }
 
@@ -170,7 +182,7 @@ async function startParts(context: ServiceContext, options: ServiceOptions, part
 /** In the order in which they stop: what submits and orders stops before the rails that it needs. */
 function stagesOf(
   context: ServiceContext,
-  engine: Engine<Tx>,
+  engine: Engine<Tx> | undefined,
   options: ServiceOptions,
   { housekeeping, opening, onboarding, delivery, endGauges }: Parts,
 ): readonly (readonly (Part | undefined)[])[] {
@@ -182,7 +194,7 @@ function stagesOf(
       named('accounts', onboarding),
       named('engine', engine, options.engine?.stopTimeoutMs),
     ],
-    [named('rails', { stop: () => stopRails(context) }, context.railTimeoutMs)],
+    [named('rails', engine && { stop: () => stopRails(context) }, context.railTimeoutMs)],
     [named('webhooks', delivery, options.webhooks?.timeoutMs)],
   ]
 }
@@ -228,7 +240,7 @@ function createContext(
   const secrets = secretsOf(options.encryptionKey, random)
   const rails = options.rails === 'simulated' ? createSimulatedRails({ pool, schema, clock, logger }) : options.rails
   const wires = createInboundWires({ pool, schema, clock, random })
-  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets }), wires)
+  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets, logger }), wires)
   const engine = createEngine({ backend, gateway, catalog, runtime: { clock }, telemetry: options.telemetry })
   const context: ServiceContext = {
     pool,

@@ -20,3 +20,18 @@ export async function callWithin<T>(
     clearTimeout(timer)
   }
 }
+
+/** Leaves a call as soon as its signal fires, even if it ignores the signal: a stop does not wait for code of third parties. */
+export async function untilAborted<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  const aborted = Promise.withResolvers<never>()
+  const leave = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', leave, { once: true })
+  // A call that throws at once is a rejection too, so that the race handles both.
+  const called = (async () => await call(signal))()
+  try {
+    return await Promise.race([called, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}

@@ -6,7 +6,7 @@ import { inTransaction, type ServiceContext } from '../context.ts'
 import { listOf, type Row, run, type Statement, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { Environment } from '../schema/caller.ts'
-import { callWithin } from '../time-limit.ts'
+import { callWithin, untilAborted } from '../time-limit.ts'
 import { setAccountStatus, submissionColumns, submissionOf } from './accounts.ts'
 import { type DueWork, workOff } from './due-work.ts'
 import type { AccountReviewer } from './reviewer.ts'
@@ -116,21 +116,6 @@ async function lease<T extends { readonly leasedUntil: Date }>(
   const now = context.clock.now()
   const at = (ms: number) => new Date(now.getTime() + ms)
   return await run(asSystem(context), context, one, [now, at(forMs), limit, busy, at(putOffMs)])
-}
-
-/** Leaves a call as soon as its signal fires, even if it ignores the signal: a stop does not wait for a reviewer. */
-async function untilAborted<T>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  signal.throwIfAborted()
-  const aborted = Promise.withResolvers<never>()
-  const leave = () => aborted.reject(signal.reason)
-  signal.addEventListener('abort', leave, { once: true })
-  // A call that throws at once is a rejection too, so that the race handles both.
-  const called = (async () => await call(signal))()
-  try {
-    return await Promise.race([called, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
 }
 
 /** Applies a verdict once, for the lease that asked for it. It comes too late when somebody else has decided. */

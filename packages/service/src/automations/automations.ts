@@ -157,13 +157,14 @@ export async function findAccountOfAutomation(
   return row?.accountId
 }
 
-/** All automations of an account, newest first, including archived ones. */
+/** Automations of an account behind an id, newest first, including archived ones. */
 export function listAutomations(
   executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
   accountId: string,
+  { position, limit }: { readonly position: string; readonly limit: number },
 ): Promise<readonly AutomationRow[]> {
-  return run(executor, context, selectAutomations, [accountId])
+  return run(executor, context, selectAutomations, [accountId, position, limit])
 }
 
 const selectAutomation = statement(
@@ -180,6 +181,9 @@ const selectAccountId = statement(
 
 const selectAutomations = statement(
   'automation_list',
-  `select ${listOf(readAutomation)} from {{schema}}.automation where account_id = $1 order by id desc`,
+  `select ${listOf(readAutomation)} from {{schema}}.automation
+    where account_id = $1 and id < $2
+    order by id desc
+    limit $3`,
   readAutomation,
 )

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Column, rowDecoder } from '@outlay/core/adapter'
+import { type DueWork, workOff } from '../accounts/due-work.ts'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
-import { listOf, run, statement } from '../database/statement.ts'
+import { listOf, type Row, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { finishFacts, isFinished, type NewRailFact, recordFact } from '../rail-facts/rail-facts.ts'
 import { reportExceptions } from '../rail-facts/reporting.ts'
 import type { VirtualAccountBank, VirtualAccountFact } from '../rails/port.ts'
-import { callWithin } from '../time-limit.ts'
+import { callWithin, untilAborted } from '../time-limit.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import {
   type AutomationRow,
@@ -26,21 +27,31 @@ export interface AutomationOpening {
 /** Delay before a refused or failed order is retried. */
 const retryMs = 10_000
 
-/** Maximum number of automations per round. */
-const batchSize = 50
+/** Time limit for a bank to accept an order, in milliseconds. The worker repeats the order later. */
+const orderMs = 30_000
 
-/** Automations that wait longest, from which a round takes those of each client in turn. */
+/** For how long an order is its process's, in milliseconds: longer than the bank may take. */
+const leaseMs = orderMs + retryMs
+
+/** Maximum number of orders under way. */
+const places = 50
+
+/** How many of them may be those of one client. */
+const placesPerClient = 10
+
+/** Automations that wait longest, of which those that are next are leased. */
 const frontSize = 500
 
-/** Of one client in the front. Further ones are put off, or they would hide those of other clients behind them. */
-const mostOfClient = 100
+/** Of one client under way and in the front. Further ones are put off, or they would hide those of other clients behind them. */
+const mostOfClient = 50
 
-/** How long they are put off, in milliseconds: rounds for what the client has left in the front. */
+/** For how long they are put off, in milliseconds: until the bank has most of what the client has left. */
 const putOffMs = 500
 
 /**
  * Starts the worker that orders virtual accounts for new automations in this process: pending becomes processing, then the bank
- * gets the order. A repeated order opens one account, so several processes may do it, and an order is repeated after a crash.
+ * gets the order. An order that hangs delays no other account. Several processes share the work, and an order is repeated after a crash: a
+ * repeated order opens one account.
  */
 export function startAutomationOpening(
   context: ServiceContext,
@@ -49,10 +60,13 @@ export function startAutomationOpening(
   const bank = context.rails.virtualAccounts
   const ending = new AbortController()
   const { signal } = ending
+  const { pollIntervalMs = 250 } = options
   const work = async (): Promise<void> => {
     while (bank !== undefined && !signal.aborted) {
-      await openDue(context, bank, signal).catch((error: Error) => report(context, error))
-      await pause(options.pollIntervalMs ?? 250, undefined, { signal }).catch(() => undefined)
+      await workOff(openingWork(context, bank, signal), { places, pollIntervalMs, signal }).catch((error: Error) =>
+        report(context, error),
+      )
+      await pause(pollIntervalMs, undefined, { signal }).catch(() => undefined)
     }
   }
   const working = work()
@@ -64,32 +78,48 @@ export function startAutomationOpening(
   }
 }
 
-async function openDue(context: ServiceContext, bank: VirtualAccountBank, signal: AbortSignal): Promise<void> {
-  const now = context.clock.now()
-  const due = await run(asSystem(context), context, startDue, [now, batchSize, new Date(now.getTime() + putOffMs)])
-  // Concurrently: one order that hangs must not delay the others.
-  await Promise.all(
-    due.map(async (row) => {
-      const beneficiary = { name: row.beneficiary_name, address: row.beneficiary_address }
-      const order = { automationId: row.id, accountId: row.account_id, beneficiary }
-      const open = (options: { readonly signal: AbortSignal }) =>
-        bank.open(order, { signal: AbortSignal.any([signal, options.signal]) })
-      const asked = await callWithin(orderMs, open).then(
-        () => true,
-        (error: Error) => report(context, error, row.id),
-      )
-      const again = asked ? null : new Date(now.getTime() + retryMs)
-      await run(asSystem(context), context, setOpenAt, [row.id, again])
-    }),
-  )
+/** Orders outside of any transaction. */
+function openingWork(context: ServiceContext, bank: VirtualAccountBank, stop: AbortSignal): DueWork<DueAutomation> {
+  return {
+    async lease(limit, busy) {
+      const now = context.clock.now().getTime()
+      const [leasedUntil, later] = [new Date(now + leaseMs), new Date(now + putOffMs)]
+      return await run(asSystem(context), context, leaseDue, [new Date(now), leasedUntil, limit, busy, later])
+    },
+    async work(row) {
+      const asked = await order(context, bank, row, stop)
+      // What was interrupted by a stop is another process's at once.
+      const againMs = stop.aborted ? 0 : retryMs
+      const again = asked ? null : new Date(context.clock.now().getTime() + againMs)
+      const set = run(asSystem(context), context, setOpenAt, [row.id, again, row.leasedUntil])
+      await set.catch((error: Error) => report(context, error, row.id))
+    },
+  }
 }
 
-/** Time limit for a bank to accept an order, in milliseconds. The worker repeats the order later. */
-const orderMs = 30_000
+/** Orders one account. Resolves with whether the bank has the order. */
+async function order(
+  context: ServiceContext,
+  bank: VirtualAccountBank,
+  row: DueAutomation,
+  stop: AbortSignal,
+): Promise<boolean> {
+  const beneficiary = { name: row.beneficiary_name, address: row.beneficiary_address }
+  const wanted = { automationId: row.id, accountId: row.account_id, beneficiary }
+  try {
+    await callWithin(orderMs, ({ signal }) =>
+      untilAborted(AbortSignal.any([signal, stop]), (given) => bank.open(wanted, { signal: given })),
+    )
+    return true
+  } catch (error) {
+    return stop.aborted ? false : report(context, error, row.id)
+  }
+}
 
-function report(context: ServiceContext, error: Error, automationId?: string): false {
+/** Errors of a bank can quote what was sent, so the log has only their names. */
+function report(context: ServiceContext, error: unknown, automationId?: string): false {
   context.logger.warn(
-    { automationId, error: error.name },
+    { automationId, error: error instanceof Error ? error.name : typeof error },
     'A virtual account could not be ordered; the worker retries.',
   )
   return false
@@ -157,8 +187,16 @@ function masked(context: ServiceContext, row: AutomationRow) {
   return { ...resource, source: { ...resource.source, funding_instructions: shown } }
 }
 
-const startDue = statement(
-  'automation_start_due',
+type DueAutomation = ReturnType<typeof readDueAutomation>
+
+const readLease = rowDecoder('automation', { clientId: Column.text, leasedUntil: Column.date })
+
+function readDueAutomation(row: Row) {
+  return { ...readAutomation(row), ...readLease(row) }
+}
+
+const leaseDue = statement(
+  'automation_lease_due',
   `with front as materialized (
      select a.id, a.open_at,
             coalesce((select min(c.client_id) from {{schema}}.client_account c where c.account_id = a.account_id), '') as client_id
@@ -167,14 +205,16 @@ const startDue = statement(
       order by a.open_at
       limit ${frontSize}
    ), placed as materialized (
-     select f.*, row_number() over (partition by f.client_id order by f.open_at, f.id) as place from front f
+     select f.*, row_number() over (partition by f.client_id order by f.open_at, f.id)
+                 + (select count(*) from unnest($4::text[]) as busy (client_id) where busy.client_id = f.client_id) as place
+       from front f
    ), due as (
-     select a.id
+     select a.id, p.client_id
        from placed p
        join {{schema}}.automation a on a.id = p.id
-      where p.place <= ${mostOfClient} and a.open_at <= $1
+      where p.place <= ${placesPerClient} and a.open_at <= $1 and a.status in ('pending', 'processing')
       order by p.place, p.open_at
-      limit $2
+      limit $3
         for update of a skip locked
    ), excess as (
      select a.id
@@ -183,20 +223,20 @@ const startDue = statement(
       where p.place > ${mostOfClient} and a.open_at <= $1
         for update of a skip locked
    ), put_off as (
-     update {{schema}}.automation a set open_at = $3 from excess where a.id = excess.id
+     update {{schema}}.automation a set open_at = $5 from excess where a.id = excess.id
    )
    update {{schema}}.automation a
-      set status = 'processing', updated_at = case when a.status = 'pending' then $1 else a.updated_at end
+      set status = 'processing', open_at = $2,
+          updated_at = case when a.status = 'pending' then $1 else a.updated_at end
      from due
-    where a.id = due.id and a.status in ('pending', 'processing')
-   returning ${listOf(readAutomation, 'a')}`,
-  readAutomation,
+    where a.id = due.id
+   returning ${listOf(readAutomation, 'a')}, due.client_id, a.open_at as leased_until`,
+  readDueAutomation,
 )
 
 const setOpenAt = statement(
   'automation_set_open_at',
-  `update {{schema}}.automation set open_at = $2
-    where id = $1 and open_at is not null and status in ('pending', 'processing', 'active')`,
+  'update {{schema}}.automation set open_at = $2 where id = $1 and open_at = $3',
 )
 
 const setInstructions = statement(

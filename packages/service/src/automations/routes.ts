@@ -5,9 +5,10 @@ import { readJson } from '../http/body.ts'
 import { inSpellingOf } from '../http/body-shape.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
 import { createIdempotently } from '../idempotency/idempotent.ts'
-import { type AutomationRow, automationView, findAutomation, listAutomations } from './automations.ts'
+import { type AutomationRow, automationView, findAutomation } from './automations.ts'
 import { type AutomationChange, changeAutomation, parseAutomationChange, parseDestinationChange } from './changes.ts'
 import { createAutomation } from './creation.ts'
+import { writeAutomations } from './list.ts'
 
 /** Mounts automations: create, list, read, and change of name, status and destination. Specification: "Automations". */
 export const automationsRoutes: RouteModule = (app, context) => {
@@ -24,8 +25,8 @@ export const automationsRoutes: RouteModule = (app, context) => {
 
   app.get('/accounts/:account_id/automations', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'automations:read')
-    const rows = await listAutomations(asClient(context, clientId), context, accountId)
-    return c.json({ automations: rows.map((row) => automationView(context, row)) })
+    const list = await writeAutomations(context, { clientId, accountId })
+    return c.body(list, 200, { 'content-type': 'application/json' })
   })
 
   app.get('/accounts/:account_id/automations/:automation_id', async (c) => {

@@ -2,6 +2,7 @@ import { BankAccount, bankAccountTypes, OutlayError, type Random } from '@outlay
 import { findAddressOfClient } from '../addresses/addresses.ts'
 import { notFound, requireClient } from '../clients/authenticate.ts'
 import { isAccountOfClient } from '../clients/clients.ts'
+import { shareWaitMs, withinShare } from '../database/pool-share.ts'
 import { asClient } from '../database/tenant.ts'
 import { findFinancialInstitutionState } from '../financial-institutions/financial-institutions.ts'
 import { institutionIdOf } from '../financial-institutions/routes.ts'
@@ -23,12 +24,15 @@ export function bankLinkSimulationsRoutes(simulation: BankLinkSimulation): Route
       const caller = await requireClient(c, context, 'financial-institutions:write')
       const token = c.req.param('link_token')
       const client = asClient(context, caller.clientId)
-      const flow = await simulation.findFlow(token)
+      const shared = <T>(work: () => Promise<T>) =>
+        withinShare(context, caller.clientId, { limitMs: shareWaitMs }, work)
+      const flow = await shared(() => simulation.findFlow(token))
       if (flow === undefined || !(await isAccountOfClient(client, context, caller.clientId, flow.ownerId)))
         throw notFound('link token')
       const { accounts } = await readBody(c)
       const selected = accounts === undefined && flow.renews ? undefined : readSelection(accounts, context.random)
-      return c.json({ public_token: await simulation.complete(token, selected) }, 201)
+      const publicToken = await shared(() => simulation.complete(token, selected))
+      return c.json({ public_token: publicToken }, 201)
     })
 
     app.post('/simulations/financial-institutions/:financial_institution_id/login-required', async (c) => {
@@ -44,7 +48,9 @@ export function bankLinkSimulationsRoutes(simulation: BankLinkSimulation): Route
         )
       const { reason = 'The login at the bank has ended.' } = await readBody(c)
       if (typeof reason !== 'string' || reason.length > 255) throw refusal('reason', 'must be at most 255 characters')
-      await reportLoginRequired(context, { itemId: item.itemId, reason })
+      await withinShare(context, caller.clientId, { limitMs: shareWaitMs }, () =>
+        reportLoginRequired(context, { itemId: item.itemId, reason }),
+      )
       return c.json(await findFinancialInstitutionState(client, context, address.accountId, address.id), 202)
     })
   }

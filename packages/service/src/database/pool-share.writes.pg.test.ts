@@ -50,7 +50,7 @@ it('a client that gets no place of its share is answered with 503, which the log
   const account = await service.createAccount(token)
   // Nobody's place but that of the client: its only one.
   const end = Promise.withResolvers<void>()
-  const held = withinShare({ pool }, clientId, 60_000, () => end.promise)
+  const held = withinShare({ pool }, clientId, { limitMs: 60_000 }, () => end.promise)
   const read = () => service.call(`/accounts/${account}`, { token })
   const answers = [await read(), await read()]
   expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual([
@@ -62,6 +62,35 @@ it('a client that gets no place of its share is answered with 503, which the log
   end.resolve()
   await held
   expect((await read()).status).toBe(200)
+})
+
+it('a read whose client has gone leaves the share, and a create whose client has gone is done', async () => {
+  const { two: pool } = pools
+  const logger = recordingLogger()
+  const service = testService(testContext({ pool, logger }))
+  const { token, clientId } = await service.signIn({ environment: 'mainnet' })
+  const account = await service.createAccount(token)
+  const end = Promise.withResolvers<void>()
+  const held = withinShare({ pool }, clientId, { limitMs: 60_000 }, () => end.promise)
+  const gone = new AbortController()
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'idempotency-key': crypto.randomUUID(),
+  }
+  const send = (path: string, init: RequestInit) =>
+    service.fetch(new Request(`http://test/accounts/${account}${path}`, { ...init, headers, signal: gone.signal }))
+  const read = send('', {})
+  const created = send('/addresses/external', { method: 'POST', body: JSON.stringify(body) })
+  await new Promise(setImmediate)
+  gone.abort()
+  // While the share is taken.
+  const { status, headers: answered } = await read
+  expect([status, answered.get('retry-after')]).toEqual([503, null])
+  end.resolve()
+  await held
+  expect((await created).status).toBe(201)
+  expect(logger.entries.filter(({ level }) => level !== 'info')).toEqual([])
 })
 
 it('a write waits for a lock as long as for the share of its client, unless it says otherwise', async () => {

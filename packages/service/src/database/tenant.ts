@@ -1,11 +1,12 @@
 import type { Pool } from 'pg'
 import { sendAlone } from './pipeline.ts'
-import { type SharedPool, withinShare } from './pool-share.ts'
+import { type SharedPool, type ShareWait, withinShare } from './pool-share.ts'
+import { currentReader } from './reader.ts'
 import type { Executor } from './statement.ts'
 import { beginWith, type TransactionSetting } from './transaction-settings.ts'
 
 /** How long a statement that reads for a client may take, and wait for the share of its client, in milliseconds. */
-export const defaultReadTimeoutMs = 10_000
+const defaultReadTimeoutMs = 10_000
 
 /** Whose rows a statement may access: those of one client's accounts, or those of all tenants. */
 export type Tenant = { readonly clientId: string } | 'system'
@@ -21,9 +22,16 @@ export interface ClientReads extends SharedPool {
  * one client at once.
  */
 export function asClient(context: ClientReads, clientId: string): Executor {
-  const { pool, readTimeoutMs = defaultReadTimeoutMs } = context
+  const { pool } = context
   const settings = readSettingsOf(context, clientId)
-  return { send: (query) => withinShare(context, clientId, readTimeoutMs, () => sendAlone(pool, settings, query)) }
+  return {
+    send: (query) => withinShare(context, clientId, readWaitOf(context), () => sendAlone(pool, settings, query)),
+  }
+}
+
+/** How long a read waits for its client's share: until its limit, or until nobody waits for it. */
+export function readWaitOf({ readTimeoutMs: limitMs = defaultReadTimeoutMs }: ClientReads): ShareWait {
+  return { limitMs, reader: currentReader() }
 }
 
 /** The settings of a transaction that reads for a client. */

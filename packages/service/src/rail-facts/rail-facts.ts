@@ -18,6 +18,8 @@ export interface NewRailFact {
   readonly payload: object
   /** What else the rail said, stored with the payload. A report that differs only here is the same fact. */
   readonly details?: object | undefined
+  /** What makes it this fact, where that is not everything that it says: of facts with the same, only the first is stored. */
+  readonly identity?: object | undefined
 }
 
 /** A fact that was stored, by this call or before. */
@@ -105,7 +107,7 @@ export function amountOf({ amountValue, amountCurrency }: StoredRailFact): Amoun
   return amountValue === null || amountCurrency === null ? undefined : { value: amountValue, currency: amountCurrency }
 }
 
-function rowOf({ kind, rail, reference, transferId, accountId, amount, payload, details }: NewRailFact) {
+function rowOf({ kind, rail, reference, transferId, accountId, amount, payload, details, identity }: NewRailFact) {
   const said = { kind, rail, reference, transferId, accountId, amount: amount && normalized(amount), payload }
   return {
     kind,
@@ -115,7 +117,7 @@ function rowOf({ kind, rail, reference, transferId, accountId, amount, payload, 
     account_id: accountId,
     amount_value: amount?.value,
     amount_currency: amount?.currency,
-    fingerprint: fingerprint(JSON.parse(JSON.stringify(said)), digest),
+    fingerprint: fingerprint(JSON.parse(JSON.stringify(identity ?? said)), digest),
     payload: { ...payload, ...details },
   }
 }

@@ -1,6 +1,6 @@
 import { TransferStatus } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
-import { railsGateway } from './gateway.ts'
+import { railsGateway, UnreadableInstructionError } from './gateway.ts'
 import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
 
 const leg = { valueType: 'USDC', transferType: 'base', custodial: false, address: '0x' }
@@ -128,6 +128,17 @@ describe('submit', () => {
     const rails = railsOf({ outcome: 'accepted', reference: 'R' })
     expect(railsGateway(rails, async () => instruction).keyLifetimeMs).toBe(Number.POSITIVE_INFINITY)
     expect(railsGateway({ ...rails, keyLifetimeMs: 1_000 }, async () => instruction).keyLifetimeMs).toBe(1_000)
+  })
+
+  it.each([
+    [new UnreadableInstructionError({ cause: new Error('secret') }), 60_000],
+    [new Error('secret'), undefined],
+    ['secret', undefined],
+  ])('has sent nothing when the transfer cannot be read', async (error, retryAfterMs) => {
+    const gateway = railsGateway(railsOf({ outcome: 'accepted', reference: 'R' }), () => Promise.reject(error))
+    const answer = await gateway.submit(submission, options)
+    expect(answer).toEqual({ outcome: 'throttled', detail: expect.stringMatching('^not sent: '), retryAfterMs })
+    expect(JSON.stringify(answer)).not.toContain('secret')
   })
 
   it('throws for a transfer that the service does not have', async () => {

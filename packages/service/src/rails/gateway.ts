@@ -2,7 +2,10 @@ import type { Gateway, Observation, SubmitResult, TransferStatus } from '@outlay
 import { isInboundWire } from './inbound-wire.ts'
 import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
 
-/** Reads what a rail needs to know about a transfer that the engine submits; `undefined` when there is no such transfer. */
+/**
+ * Reads what a rail needs to know about a transfer that the engine submits; `undefined` when there is no such transfer.
+ * @throws UnreadableInstructionError for what cannot be read of this transfer.
+ */
 export type ReadInstruction = (transferId: string) => Promise<RailInstruction | undefined>
 
 /** What the gateway asks about wires that rails wait for. Only a fact with its amount moves such a transfer, never a poll. */
@@ -44,7 +47,13 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction, wir
   return {
     keyLifetimeMs: rails.keyLifetimeMs ?? Number.POSITIVE_INFINITY,
     async submit(submission, { signal, mayBegin }) {
-      const instruction = await readInstruction(submission.transferId)
+      let instruction: RailInstruction | undefined
+      try {
+        instruction = await readInstruction(submission.transferId)
+      } catch (error) {
+        // Nothing has left. Thrown, it would count as a payment that may have.
+        return notRead(error)
+      }
       if (instruction === undefined) throw new Error(`The transfer ${submission.transferId} does not exist.`)
       // Reading may have waited for a connection, for as long as a stop or another worker needs.
       if (signal.aborted || mayBegin?.() === false)
@@ -65,6 +74,28 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction, wir
       return observationOf(isAwaited ? { reference: payment.reference, state: 'expected' } : payment)
     },
   }
+}
+
+/** What is stored of a transfer cannot be read, such as an account number that was sealed with a key which is not there. */
+export class UnreadableInstructionError extends Error {
+  override readonly name = 'UnreadableInstructionError'
+
+  constructor(options: { readonly cause: unknown }) {
+    super('What is stored of the transfer cannot be read.', options)
+  }
+}
+
+/** How long one that cannot be read waits until it is tried again, in milliseconds: a person has to act. */
+const unreadableMs = 60_000
+
+/** The message of an error of the database can quote a row, so only its name is passed on. */
+function notRead(error: unknown): SubmitResult {
+  if (error instanceof UnreadableInstructionError) {
+    const detail = 'not sent: its bank account or another part of it cannot be read; give the service all its keys'
+    return { outcome: 'throttled', detail, retryAfterMs: unreadableMs }
+  }
+  const name = error instanceof Error ? error.name : typeof error
+  return { outcome: 'throttled', detail: `not sent: the database did not give the transfer (${name})` }
 }
 
 function resultOf(answer: RailAnswer): SubmitResult {

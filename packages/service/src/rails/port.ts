@@ -171,7 +171,10 @@ export interface VirtualAccountListener {
 
 /** A bank that opens virtual accounts. */
 export interface VirtualAccountBank {
-  /** Orders an account, once per automation. `opened` reports that it is open. */
+  /**
+   * Orders an account, once per automation. `opened` reports that it is open. It has 30 seconds to take an order, which is repeated later otherwise; 50
+   * orders are under way at a time in a process, 10 of one client.
+   */
   open(order: VirtualAccountOrder, options: { readonly signal: AbortSignal }): Promise<void>
 }
 

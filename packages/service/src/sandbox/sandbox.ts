@@ -147,7 +147,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       [Symbol.asyncDispose]: stop,
     }
   } catch (error) {
-    await service.stop()
+    await service.stop().catch(() => undefined)
     await pool.end()
     throw error
   }
@@ -190,8 +190,11 @@ async function shutDown(server: ServerType, service: Service, pool: Pool): Promi
   }, 2_000)
   await closed
   clearTimeout(grace)
-  await service.stop()
-  await pool.end()
+  try {
+    await service.stop()
+  } finally {
+    await pool.end()
+  }
 }
 
 async function seed(context: ServiceContext, client: SeedClient): Promise<SeededClient> {

@@ -1,6 +1,7 @@
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestAutomations, testAutomations } from '../../test/automations.ts'
+import { inspect } from '../../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import type { AutomationResource } from '../automations/automations.ts'
 
@@ -35,6 +36,26 @@ it('clients that make up the same reference for a deposit do not learn of each o
     status: 409,
     body: { code: 'conflict', errors: [{ source: { pointer: '/reference' } }] },
   })
+})
+
+it('however often a client reuses a reference, one exception is stored, and nothing is credited', async () => {
+  const first = await depositOf(a, '5', '0xreused')
+  const answers = [await depositOf(a, '6', '0xreused'), await depositOf(a, '7.5', '0xreused')]
+  answers.push(await depositOf(a, '6', '0xreused'))
+  const otherWallet = { ...a, walletId: a?.otherWallet.addressId } as TestSandbox
+  answers.push(await depositOf(otherWallet, '5', '0xreused'))
+  expect(new Set(answers.map((one) => one?.status))).toEqual(new Set([409]))
+  expect((await depositOf(a, 'five', '0xreused'))?.body.code).toBe('invalid_amount')
+  expect(await depositOf(a, '5.00', '0xreused')).toMatchObject({ status: 201, body: { id: first?.body.id } })
+  const { pool, schema } = a?.sandbox.service.context ?? {}
+  if (pool === undefined) throw new Error('The sandbox does not run.')
+  const { rows } = await inspect(pool).query(
+    `select exception_reason, amount_value from ${schema}.rail_fact where reference like '%/0xreused' order by id`,
+  )
+  expect(rows).toEqual([
+    { exception_reason: null, amount_value: '5' },
+    { exception_reason: 'reference_reused', amount_value: '6' },
+  ])
 })
 
 it('a reference of a deposit has 1 to 200 characters', async () => {

@@ -1,11 +1,16 @@
 import { Amount, OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { findAccountOfAutomation } from '../automations/automations.ts'
 import { findDeposit } from '../automations/deposits.ts'
 import { notFound } from '../clients/authenticate.ts'
 import { isAccountOfClient } from '../clients/clients.ts'
-import type { ServiceContext } from '../context.ts'
+import type { ServiceContext, Tx } from '../context.ts'
+import { run, statement } from '../database/statement.ts'
 import { asClient } from '../database/tenant.ts'
 import type { ServiceRequest } from '../http/request.ts'
+import { type Deposit, deposit, type NewDeposit } from '../ledger/deposits.ts'
+import { recordFact } from '../rail-facts/rail-facts.ts'
+import { reportExceptions } from '../rail-facts/reporting.ts'
 import type { DepositFact } from '../rails/port.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
 import type { Caller } from '../schema/caller.ts'
@@ -57,6 +62,36 @@ export async function receiveDeposit(
   }
   return c.json(answer, 202)
 }
+
+/**
+ * Books a deposit that a client simulates, in its transaction. Of the deposits that reuse a reference for something else, the first is stored as
+ * an exception: a chain would report each of them once, and a client may make up any number.
+ * @throws OutlayError as `deposit` does.
+ */
+export async function bookDeposit(tx: Tx, context: ServiceContext, given: NewDeposit): Promise<Deposit> {
+  const { accountId, addressId, reference } = given
+  const rail = context.catalog.transferType(given.transferType)?.name
+  const valueType = context.catalog.valueType(given.valueType)
+  if (rail === undefined || valueType === undefined) return await deposit(tx, context, given)
+  const [booked] = await run(tx, context, selectBooked, [rail, reference])
+  if (booked === undefined) return await deposit(tx, context, given)
+  const amount = Amount.parse({ value: given.amount, currency: valueType.name }, { scale: valueType.scale })
+  const isSame = booked.addressId === addressId && Amount.equals(amount, { ...booked })
+  if (isSame) return await deposit(tx, context, given)
+  const identity = { reused: [rail, reference] }
+  const fact = { kind: 'deposit', rail, reference, accountId, amount, payload: { addressId }, identity } as const
+  const { id, isNew } = await recordFact(tx, context, fact)
+  if (isNew) reportExceptions(context, [{ id, kind: 'deposit', rail, reason: 'reference_reused' }])
+  return { ...given, id, outcome: 'exception' }
+}
+
+const selectBooked = statement(
+  'simulated_deposit_booked',
+  `select amount_value as value, amount_currency as currency, payload ->> 'addressId' as address_id
+     from {{schema}}.rail_fact
+    where kind = 'deposit' and exception_reason is null and rail = $1 and reference = $2`,
+  rowDecoder('deposit', { value: Column.text, currency: Column.text, addressId: Column.text }),
+)
 
 /** The reference of a chain for one that a client has made up: unique among those of its account, whatever others make up. */
 export const referenceAt = (accountId: string, reference: string): string => `${accountId}/${reference}`

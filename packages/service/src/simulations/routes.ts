@@ -8,13 +8,13 @@ import { shareWaitMs, withinShare } from '../database/pool-share.ts'
 import { asClient } from '../database/tenant.ts'
 import { asObject, readJson } from '../http/body.ts'
 import type { RouteModule, ServiceApp, ServiceRequest } from '../http/request.ts'
-import { deposit } from '../ledger/deposits.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
 import type { Caller } from '../schema/caller.ts'
 import type { TransferRow } from '../transfers/row.ts'
 import { findByWireInstructions, findTransferOfAnyone } from '../transfers/transfers.ts'
 import { transferView } from '../transfers/view.ts'
-import { dollarsOf, receiveDeposit, referenceAt } from './deposits.ts'
+import { simulationFor } from './client-simulation.ts'
+import { bookDeposit, dollarsOf, receiveDeposit, referenceAt } from './deposits.ts'
 import { amountOf, optionalText, readReference, refusal, text } from './input.ts'
 
 /**
@@ -41,8 +41,8 @@ export function simulationsRoutes(
         reference: referenceAt(accountId, readReference(body) ?? Id.generate(context.clock, context.random)),
       }
       // The system books it, but the client has asked, so it takes of the share of the client.
-      const booked = await withinShare(context, caller.clientId, shareWaitMs, () =>
-        inTransaction(context, (tx) => deposit(tx, context, given)),
+      const booked = await withinShare(context, caller.clientId, { limitMs: shareWaitMs }, () =>
+        inTransaction(context, (tx) => bookDeposit(tx, context, given)),
       )
       if (booked.outcome === 'exception') {
         const message =
@@ -76,9 +76,10 @@ export function simulationsRoutes(
     app.post('/simulations/ach-credits', async (c) => {
       const caller = await requireClient(c, context, 'transfers:write')
       const body = asObject(await readJson(c))
-      const automationId = await simulation.findVirtualAccount(text(body, 'account_number'))
+      const own = simulationFor(context, caller.clientId, simulation)
+      const automationId = await own.findVirtualAccount(text(body, 'account_number'))
       if (automationId === undefined) throw notFound('virtual account')
-      return await receiveDeposit(c, context, simulation, { caller, automationId, body, transferType: 'ach_credit' })
+      return await receiveDeposit(c, context, own, { caller, automationId, body, transferType: 'ach_credit' })
     })
     app.post('/accounts/:account_id/automations/:automation_id/simulations/deposits', (c) =>
       simulateAutomationDeposit(c, context, simulation),
@@ -110,7 +111,8 @@ function mountClock(
     if (typeof seconds !== 'number' || !(seconds >= 0) || seconds > maxAdvanceSeconds) {
       throw refusal('seconds', `The clock can go forward by 0 to ${maxAdvanceSeconds} seconds.`)
     }
-    return c.json(view(await simulation.advance(Math.round(seconds * 1000))))
+    const own = simulationFor(context, clientId, simulation)
+    return c.json(view(await own.advance(Math.round(seconds * 1000))))
   })
 }
 
@@ -121,8 +123,9 @@ const endings = ['settle', 'reject', 'return', 'accept'] as const
 /** Two years. */
 const maxAdvanceSeconds = 2 * 366 * 86_400
 
-async function receiveWire(c: ServiceRequest, context: ServiceContext, simulation: RailSimulation): Promise<Response> {
+async function receiveWire(c: ServiceRequest, context: ServiceContext, rails: RailSimulation): Promise<Response> {
   const caller = await requireClient(c, context, 'transfers:write')
+  const simulation = simulationFor(context, caller.clientId, rails)
   const body = asObject(await readJson(c))
   const transferId = optionalText(body, 'transfer_id')
   const memo = optionalText(body, 'memo')
@@ -164,9 +167,10 @@ async function findOwnAutomation(
 async function simulateAutomationDeposit(
   c: ServiceRequest,
   context: ServiceContext,
-  simulation: RailSimulation,
+  rails: RailSimulation,
 ): Promise<Response> {
   const { accountId, ...caller } = await requireAccount(c, context, 'transfers:write')
+  const simulation = simulationFor(context, caller.clientId, rails)
   const body = asObject(await readJson(c))
   const rail = optionalText(body, 'transfer_type') ?? 'wire'
   if (rail !== 'wire' && rail !== 'ach_credit') throw refusal('transfer_type', 'Deposits come by wire or ach_credit.')
@@ -183,12 +187,9 @@ async function simulateAutomationDeposit(
   return await receiveDeposit(c, context, simulation, { caller, automationId, body, transferType: rail })
 }
 
-async function showStatementLine(
-  c: ServiceRequest,
-  context: ServiceContext,
-  simulation: RailSimulation,
-): Promise<Response> {
+async function showStatementLine(c: ServiceRequest, context: ServiceContext, rails: RailSimulation): Promise<Response> {
   const caller = await requireClient(c, context, 'transfers:write')
+  const simulation = simulationFor(context, caller.clientId, rails)
   const transferId = c.req.param('transfer_id') ?? ''
   if (!isId(transferId)) throw notFound('transfer')
   const row = await own(
@@ -210,10 +211,11 @@ async function showStatementLine(
 async function endTransfer(
   c: ServiceRequest,
   context: ServiceContext,
-  simulation: RailSimulation,
+  rails: RailSimulation,
   ending: (typeof endings)[number],
 ): Promise<Response> {
   const caller = await requireClient(c, context, 'transfers:write')
+  const simulation = simulationFor(context, caller.clientId, rails)
   const body = c.req.header('content-type') === undefined ? {} : asObject(await readJson(c))
   const transferId = c.req.param('transfer_id') ?? ''
   if (!isId(transferId)) throw notFound('transfer')

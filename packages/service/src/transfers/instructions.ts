@@ -3,25 +3,46 @@ import type { ServiceContext } from '../context.ts'
 import { batch } from '../database/batch.ts'
 import { listOf, type Row, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
-import type { ReadInstruction } from '../rails/gateway.ts'
+import { type ReadInstruction, UnreadableInstructionError } from '../rails/gateway.ts'
 import type { RailInstruction } from '../rails/port.ts'
 import { bankAccountOf, readBankAccount } from './parties.ts'
 import { paidBy } from './rail-check.ts'
 import { readTransfer } from './row.ts'
 
-/** Makes the reader of rail instructions: it reads simultaneous submissions in one statement. */
-export function instructionReader(context: Pick<ServiceContext, 'pool' | 'schema' | 'secrets'>): ReadInstruction {
-  return batch(
+type InstructionContext = Pick<ServiceContext, 'pool' | 'schema' | 'secrets' | 'logger'>
+
+/**
+ * Makes the reader of rail instructions: it reads simultaneous submissions in one statement. One that cannot be read, such as one with an
+ * account number that no key opens, is an {@link UnreadableInstructionError} of its own, which the log has; the others are read.
+ */
+export function instructionReader(context: InstructionContext): ReadInstruction {
+  const readRow = batch(
     async (transferIds: readonly string[]) => {
       const rows = await run(asSystem(context), context, selectInstructions, [transferIds])
-      const found = new Map(rows.map((row) => [row.id, row]))
-      return transferIds.map((id) => {
-        const row = found.get(id)
-        return row && instructionOf(context, row)
-      })
+      const found = new Map(rows.map((row) => [row['id'], row]))
+      return transferIds.map((id) => found.get(id))
     },
     { maxSize: 100, waitMs: 2 },
   )
+  return async (transferId) => {
+    const row = await readRow(transferId)
+    if (row === undefined) return undefined
+    try {
+      return instructionOf(context, readInstruction(row))
+    } catch (error) {
+      throw unreadable(context, transferId, error)
+    }
+  }
+}
+
+/** The message of the cause can quote the row, so it goes nowhere. */
+function unreadable({ logger }: InstructionContext, transferId: string, cause: unknown): UnreadableInstructionError {
+  const error = cause instanceof Error ? cause.name : typeof cause
+  logger.warn(
+    { transferId, error },
+    'A transfer cannot be sent, because what is stored of it cannot be read. Give encryptionKey all the keys that have sealed bank accounts; it is sent then.',
+  )
+  return new UnreadableInstructionError({ cause })
 }
 
 function instructionOf(context: Pick<ServiceContext, 'secrets'>, row: InstructionRow): RailInstruction {
@@ -81,5 +102,6 @@ const selectInstructions = statement(
      left join {{schema}}.address s on s.id = t.source_address_id
      left join {{schema}}.address d on d.id = t.destination_address_id
     where t.id = any ($1)`,
-  readInstruction,
+  // Read one by one, so that a row which cannot be read concerns no other one.
+  (row: Row) => row,
 )

@@ -4,7 +4,7 @@ import type { ServiceContext } from '../context.ts'
 import type { AgreedQuote } from '../quotes/use.ts'
 import { isInboundWire } from '../rails/inbound-wire.ts'
 import type { RailInstruction, RailLeg } from '../rails/port.ts'
-import { askRail, railOf } from '../rails/rail-call.ts'
+import { askRail, forClient, railOf } from '../rails/rail-call.ts'
 import type { Party, TransferParties } from './parties.ts'
 
 /** The rail's instruction for a transfer that does not exist yet. */
@@ -79,19 +79,20 @@ export async function validateWithRail(
 }
 
 /**
- * Asks the rail for the instructions of an inbound wire; null for any other transfer.
+ * Asks the rail for a client for the instructions of an inbound wire; null for any other transfer.
  * @throws OutlayError `service_unavailable`.
  */
 export async function findWireInstructions(
   context: ServiceContext,
   instruction: RailInstruction,
   { businessName, businessAddress }: TransferParties,
-  party: string,
+  clientId: string,
 ): Promise<WireInstructions | null> {
   if (!isInboundWire(instruction)) return null
   const beneficiary = { name: businessName, address: oneLine(businessAddress) }
-  return await askRail(context, { rail: railOf(instruction.flow, instruction), party }, (options) =>
-    context.rails.wireInstructions(instruction, beneficiary, options),
+  const place = { rail: railOf(instruction.flow, instruction), party: clientId }
+  return await askRail(context, place, (options) =>
+    forClient(context, clientId, () => context.rails.wireInstructions(instruction, beneficiary, options)),
   )
 }
 
