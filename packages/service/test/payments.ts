@@ -5,6 +5,7 @@ import {
   type RailException,
   type RailExceptionQuery,
 } from '../src/rail-exceptions/rail-exceptions.ts'
+import { resolveRailException } from '../src/rail-exceptions/resolution.ts'
 import type { RailFact } from '../src/rails/port.ts'
 import type { TransferResource } from '../src/transfers/view.ts'
 import type { TestSandbox } from './sandbox.ts'
@@ -22,6 +23,8 @@ export interface TestPayments {
   /** A fact that says about the payment of a transfer what its rail would. */
   factOf(transfer: TransferResource, kind: RailFact['kind'], fields?: Partial<RailFact>): Promise<RailFact>
   exceptions(query?: RailExceptionQuery): Promise<readonly RailException[]>
+  /** Decides about an exception. */
+  resolve(id: string, action: 'apply' | 'dismiss'): Promise<RailException>
   /** Of USDC on Base. */
   balance(): Promise<number>
 }
@@ -82,6 +85,8 @@ export function testPayments(api: TestSandbox): TestPayments {
       }
     },
     exceptions: (query) => inTransaction(context, (tx) => listRailExceptions(tx, context, query)),
+    resolve: (id, action) =>
+      inTransaction(context, (tx) => resolveRailException(tx, context, id, { action, by: 'ops@example.com' })),
     async balance() {
       const { body } = await api.call<{
         balances: { value_type: string; transfer_type: string; balance: { value: string } }[]

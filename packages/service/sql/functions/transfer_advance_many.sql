@@ -52,20 +52,10 @@ begin
      where e.step is not null
   ));
 
-  update {{schema}}.rail_fact f
-     set applied_at = null, exception_reason = 'status_contradicted'
-   where f.id = any (array(
-     select o.id
-       from unnest(v_changed) c
-      cross join lateral (
-        select a.id, a.kind, a.payload from {{schema}}.rail_fact a
-         where a.transfer_id = c.id and a.applied_at is not null and a.exception_reason is null
-        offset 0
-      ) o
-      where c.status in ('complete', 'failed', 'canceled')
-        and o.kind = any (case c.status when 'complete' then array['rejected', 'returned', 'canceled'] else array['settled'] end)
-        and not coalesce((coalesce(c.failure, o.payload -> 'failure') ->> 'retriable')::boolean, false)
-   ));
+  perform {{schema}}.rail_fact_contradict(jsonb_agg(jsonb_build_object('id', c.id, 'status', c.status, 'failure', c.failure)))
+     from unnest(v_changed) c
+    where c.status in ('complete', 'failed', 'canceled')
+   having count(*) > 0;
   return query select c.* from unnest(v_changed) c;
 end
 $$;

@@ -1,6 +1,6 @@
 -- Books what came back of complete transfers, {id, transfer_id, account_id, code, amount, currency, source_value, occurred_at, lines} each;
--- the lines reverse the end of the transfer. A wallet that does not cover its line pays what it has, and its account owes the rest. The
--- wallets are locked in the order of every posting, and then what is owed in the order of its key.
+-- the lines reverse the end of the transfer. A wallet that does not cover its line pays what it has, and its account owes the rest; between
+-- wallets, the rest is not reversed. The wallets are locked in the order of every posting, and then what is owed in the order of its key.
 create or replace function {{schema}}.transfer_return_many(p_returns jsonb, p_blocks_sends boolean, p_now timestamptz)
 returns void language plpgsql
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -33,6 +33,10 @@ begin
     )
   loop
     v_lines := {{schema}}.receivable_split(v_return.lines);
+    -- Between value types that are not worth the same, a debt in one is not paid with the other.
+    if v_return.source_value is null then
+      v_lines := {{schema}}.return_between_wallets(v_return.lines, v_lines, v_return.amount);
+    end if;
     perform {{schema}}.ledger_apply(v_return.id, 'reverse', v_lines);
     v_owed := v_owed || coalesce(v_lines, '[]');
     insert into {{schema}}.transfer_return

@@ -117,3 +117,46 @@ describe('an opened virtual account', () => {
     expect(await reasons('0'.repeat(26))).toEqual(['unknown_automation'])
   })
 })
+
+describe('what a bank says in characters that Postgres cannot store', () => {
+  const halves = 'a\u0000b\ud800c'
+
+  it('is credited without them, where it is words', async () => {
+    const verdict = await applyDeposit(context, factOf('20261101OUTL0000900021', { details: { senderName: halves } }))
+    expect(verdict).toMatchObject({ outcome: 'credited' })
+    const { transferId } = verdict as { readonly transferId: string }
+    const { body } = await api.call('GET', `/accounts/${api.accountId}/transfers/${transferId}`)
+    expect(body).toMatchObject({ source: { payment_details: { sender_name: 'a\ufffdb\ufffdc' } } })
+  })
+
+  it.each<[string, Partial<DepositFact>]>([
+    ['NUL in the reference', { reference: '20261101\0' }],
+    ['half a surrogate in the reference', { reference: '20261101\ud800' }],
+    ['an amount below zero', { reference: 'below', amount: { value: '-5', currency: 'USD' } }],
+    ['an amount that is a number', { reference: 'number', amount: { value: 5 as never, currency: 'USD' } }],
+    ['another rail', { reference: 'rail', transferType: 'cheque' as never }],
+  ])('or cannot be read, with %s, is held once, without its account', async (_, fields) => {
+    const [before, open] = [await settlement(), await exceptions()]
+    const said = factOf('20261101OUTL0000900022', fields)
+    const held = { outcome: 'held', reason: 'unreadable' }
+    expect([await applyDeposit(context, said), await applyDeposit(context, said)]).toEqual([held, held])
+    const added = (await exceptions()).filter(({ id }) => !open.some((one) => one.id === id))
+    expect(added).toMatchObject([{ kind: 'unreadable', reason: 'unreadable' }])
+    expect(JSON.stringify(added)).not.toContain(said.accountNumber)
+    expect(await settlement()).toBe(before)
+  })
+
+  it('is an exception where it opens an account', async () => {
+    const open = await exceptions()
+    const instructions = {
+      bankName: 'Bank',
+      bankAddress: 'Street',
+      routingNumber: '021000021',
+      accountNumber: '9\0',
+      memo: null,
+    }
+    await applyOpened(context, { automationId: automation.id, instructions })
+    const added = (await exceptions()).filter(({ id }) => !open.some((one) => one.id === id))
+    expect(added).toMatchObject([{ kind: 'unreadable', reason: 'unreadable' }])
+  })
+})

@@ -6,8 +6,10 @@ import { asSystem } from '../database/tenant.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { finishFacts, type NewRailFact, recordFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import { reportExceptions } from '../rail-facts/reporting.ts'
+import { refuseUnreadable } from '../rail-facts/unreadable-report.ts'
 import type { DepositFact, DepositVerdict } from '../rails/port.ts'
 import { type AutomationRow, readAutomation, virtualAccountIndex } from './automations.ts'
+import { readDepositFact } from './bank-fact.ts'
 import { type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './transfers.ts'
 
 /** A payment to a virtual account, and its verdict. */
@@ -37,12 +39,20 @@ export interface AutomationDeposit {
  * `ach_limit_exceeded`, or the code with which the transfer would have been refused, such as `address_archived`.
  *
  * Rejects, and records nothing, when the rail cannot be asked or a party changes meanwhile: the bank reports the deposit again.
+ * What the port does not describe is held as an exception, of which only a digest is stored.
  */
-export async function applyDeposit(context: ServiceContext, fact: DepositFact): Promise<DepositVerdict> {
+export async function applyDeposit(context: ServiceContext, said: DepositFact): Promise<DepositVerdict> {
+  const fact = readDepositFact(said)
+  if (fact === undefined) return await holdUnreadable(context, said)
   const stored = await recordFact(asSystem(context), context, storable(context, fact))
   if (stored.exceptionReason === null) return await applyStored(context, fact, stored)
   if (stored.isNew) report(context, stored, stored.exceptionReason)
   return { outcome: 'held', reason: stored.exceptionReason }
+}
+
+async function holdUnreadable(context: ServiceContext, said: unknown): Promise<DepositVerdict> {
+  await refuseUnreadable(context, said)
+  return { outcome: 'held', reason: 'unreadable' }
 }
 
 async function applyStored(

@@ -7,6 +7,7 @@ import { asSystem } from '../database/tenant.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { finishFacts, isFinished, type NewRailFact, recordFact } from '../rail-facts/rail-facts.ts'
 import { reportExceptions } from '../rail-facts/reporting.ts'
+import { refuseUnreadable } from '../rail-facts/unreadable-report.ts'
 import type { VirtualAccountBank, VirtualAccountFact } from '../rails/port.ts'
 import { callWithin, untilAborted } from '../time-limit.ts'
 import { recordEvent } from '../webhooks/events.ts'
@@ -17,6 +18,7 @@ import {
   virtualAccountIndex,
   virtualAccountPlace,
 } from './automations.ts'
+import { readOpenedFact } from './bank-fact.ts'
 
 /** The running worker that opens virtual accounts. */
 export interface AutomationOpening {
@@ -129,9 +131,11 @@ function report(context: ServiceContext, error: unknown, automationId?: string):
  * Accepts the fact that a virtual account is open, which is stored first. The automation gets its funding instructions and becomes active,
  * and `automation.active` is recorded with the account number masked. Takes effect once. An automation that was archived in the
  * meantime gets the number, so that its deposits are recognized, and stays archived. Another number for the same automation is an
- * exception.
+ * exception, and so is what the port does not describe, of which only a digest is stored.
  */
-export async function applyOpened(context: ServiceContext, fact: VirtualAccountFact): Promise<void> {
+export async function applyOpened(context: ServiceContext, said: VirtualAccountFact): Promise<void> {
+  const fact = readOpenedFact(said)
+  if (fact === undefined) return await refuseUnreadable(context, said)
   const index = virtualAccountIndex(context, fact.instructions)
   const stored = await recordFact(asSystem(context), context, storable(fact, index))
   if (isFinished(stored)) return

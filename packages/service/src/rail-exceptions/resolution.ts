@@ -67,7 +67,7 @@ async function reverseReceipt(tx: Tx, context: ServiceContext, fact: StoredRailF
 
 async function applyNow(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<void> {
   if (fact.kind === 'deposit' && 'addressId' in fact.payload) return await creditDeposit(tx, context, fact)
-  if (!isPayment(fact))
+  if (!isPayment(fact) || paymentFactOf(fact) === undefined)
     throw new OutlayError('conflict', 'Such a fact cannot be applied; dismiss it.', { field: 'action' })
   const reason = await judgeAgain(tx, context, fact, true)
   if (reason === undefined) return

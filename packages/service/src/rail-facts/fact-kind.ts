@@ -21,10 +21,14 @@ export type RailExceptionReason =
   | 'status_contradicted'
   /** The amount is not the one of the transfer. */
   | 'amount_mismatch'
-  /** A deposit with this reference has another amount or another destination. */
+  /** A deposit, or a return, with this reference has another amount or another destination. */
   | 'reference_reused'
+  /** The amount came back before, and nothing distinguishes this return from that one for certain. */
+  | 'possible_repeat'
   /** The fact is not one that the port describes. */
   | 'unreadable'
+  /** It could not be applied, alone and more than once, for a reason that the log names. */
+  | 'apply_failed'
 
 /** What the service does with incoming money of another amount than its transfer asks for. */
 export type AmountPolicy = 'hold' | 'credit_received'

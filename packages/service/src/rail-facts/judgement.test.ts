@@ -22,6 +22,7 @@ const transferOf = (fields: Partial<JudgedTransfer> = {}): JudgedTransfer => ({
   appliedKinds: [],
   heldKinds: [],
   returnedValue: '0',
+  returns: [],
   ...fields,
 })
 const factOf = (kind: RailFact['kind'], fields: Partial<RailFact> = {}): RailFact => ({

@@ -1,5 +1,6 @@
 import { Amount, type TransferFailure, TransferStatus } from '@outlay/core'
 import type { RailFact, RailFlow } from '../rails/port.ts'
+import { compareReturns } from './earlier-return.ts'
 import type { AmountPolicy, RailExceptionReason, RailFactKind } from './fact-kind.ts'
 
 /** What is known of a transfer when a fact about it is judged. */
@@ -19,6 +20,8 @@ export interface JudgedTransfer {
   readonly heldKinds: readonly RailFactKind[]
   /** What came back of it after it was complete: a decimal string in its currency. */
   readonly returnedValue: string
+  /** The facts of that, where one is needed for a judgement. */
+  readonly returns: readonly RailFact[]
 }
 
 /** What becomes of a fact. With `received`, the transfer is changed to the amount that arrived. */
@@ -26,6 +29,8 @@ export type Judgement =
   | { readonly outcome: 'applied'; readonly received?: Amount | undefined }
   /** Money of a complete transfer came back. */
   | { readonly outcome: 'returned_late' }
+  /** What came back is booked already, by a fact that said the same otherwise. */
+  | { readonly outcome: 'repeated' }
   /** Money came back of a transfer whose completion is not booked yet. The rail reports it again. */
   | { readonly outcome: 'too_early' }
   /** With `receipt`, this money has arrived and is credited to nobody yet. */
@@ -34,9 +39,9 @@ export type Judgement =
 /** How a fact is judged. */
 export interface JudgementRules {
   readonly policy: AmountPolicy
-  /** Most digits of the fraction of the incoming currency. */
+  /** Most digits of the fraction of the currency. */
   readonly scale: number
-  /** True when a person has accepted the amount of this fact. Default false. */
+  /** True when a person has accepted the amount of this fact, or that it is another return. Default false. */
   readonly acceptsAmount?: boolean | undefined
 }
 
@@ -50,7 +55,7 @@ export function judgeFact(fact: RailFact, transfer: JudgedTransfer | undefined, 
   if (transfer.reference !== null && fact.reference !== transfer.reference) return exception('other_reference')
   const end = endOf(transfer)
   if (end !== undefined && contradicts(fact, transfer, end)) return exception('status_contradicted')
-  if (end === 'complete' && fact.kind === 'returned') return judgeLateReturn(fact, transfer)
+  if (end === 'complete' && fact.kind === 'returned') return judgeLateReturn(fact, transfer, rules)
   return judgeAmount(fact, transfer, rules)
 }
 
@@ -74,9 +79,9 @@ export function afterFact<T extends JudgedTransfer>(transfer: T, fact: RailFact,
   }
   if (judgement.outcome === 'returned_late') {
     const returned = Amount.add({ ...amount, value: transfer.returnedValue }, fact.amount)
-    return { ...transfer, returnedValue: returned.value }
+    return { ...transfer, returnedValue: returned.value, returns: [...transfer.returns, fact] }
   }
-  if (judgement.outcome === 'too_early' || fact.failure?.retriable === true) return transfer
+  if (judgement.outcome !== 'applied' || fact.failure?.retriable === true) return transfer
   return { ...transfer, appliedKinds: [...appliedKinds, fact.kind], amount: judgement.received ?? amount }
 }
 
@@ -106,11 +111,19 @@ function contradicts(fact: RailFact, { failure }: JudgedTransfer, end: 'complete
   }
 }
 
-/** Parts may come back, one after the other, but no more than the whole. */
-function judgeLateReturn(fact: RailFact, { status, amount, returnedValue }: JudgedTransfer): Judgement {
-  const { value, currency } = fact.amount
-  if (currency !== amount.currency || !Amount.isPositive(fact.amount)) return exception('amount_mismatch')
-  const returned = Amount.add({ value: returnedValue, currency }, { value, currency })
+/** Parts may come back, one after the other, but no more than the whole, and each once. */
+function judgeLateReturn(
+  fact: RailFact,
+  transfer: JudgedTransfer,
+  { scale, acceptsAmount }: JudgementRules,
+): Judgement {
+  const { status, amount, returnedValue, returns } = transfer
+  if (!isCreditable(fact.amount, amount.currency, scale)) return exception('amount_mismatch')
+  const relations = returns.map((booked) => compareReturns(fact, booked))
+  if (relations.includes('same')) return { outcome: 'repeated' }
+  if (acceptsAmount !== true && relations.includes('reused')) return exception('reference_reused')
+  if (acceptsAmount !== true && relations.includes('doubtful')) return exception('possible_repeat')
+  const returned = Amount.add({ ...amount, value: returnedValue }, fact.amount)
   if (Amount.compare(returned, amount) > 0) return exception('amount_mismatch')
   return { outcome: status === 'complete' ? 'returned_late' : 'too_early' }
 }

@@ -1,53 +1,68 @@
-import { Amount } from '@outlay/core'
 import { z } from 'zod'
+import { foreignAmount, foreignDetails, foreignId, foreignMoment, foreignText } from '../rails/foreign-value.ts'
 import type { RailFact } from '../rails/port.ts'
+import { marksOf } from './earlier-return.ts'
 import { amountOf, type NewRailFact, type StoredRailFact } from './rail-facts.ts'
+import { referenceOf, unreadable } from './unreadable-fact.ts'
 
 const paymentKinds = ['accepted', 'settled', 'rejected', 'returned', 'canceled'] as const
-const time = z.iso.datetime({ offset: true })
-const text = z.string()
-const name = z.string().min(1).max(255)
+
+const code = foreignText.pipe(z.string().min(1).max(255))
+
+const leg = z.object({
+  transactionId: foreignId.optional(),
+  paymentDetails: foreignDetails.optional().catch(undefined),
+})
 
 const readable = z.object({
   kind: z.enum(paymentKinds),
-  reference: name,
-  transferId: name,
-  accountId: name,
-  amount: z.unknown().refine(isAmount),
+  reference: foreignId,
+  transferId: foreignId,
+  accountId: foreignId,
+  amount: foreignAmount,
   failure: z
     .object({
       type: z.enum(['rejected', 'returned', 'expired', 'insufficient_balance', 'service_error', 'unknown']),
-      code: name,
-      detail: text,
-      occurredAt: time,
+      code,
+      detail: foreignText,
+      occurredAt: foreignMoment,
       retriable: z.boolean(),
-      achReturn: z.object({ code: name, reason: text, category: text }).optional(),
+      achReturn: z.object({ code, reason: foreignText, category: foreignText }).optional(),
     })
     .nullable(),
-  reachedAt: time.optional(),
-  source: z.object({ transactionId: name.optional() }).optional(),
-  destination: z.object({ transactionId: name.optional() }).optional(),
+  reachedAt: foreignMoment.optional(),
+  source: leg.optional(),
+  destination: leg.optional(),
+  returnReference: foreignId.optional(),
 })
 
-function isAmount(value: unknown): boolean {
-  try {
-    Amount.parse(value)
-    return true
-  } catch {
-    return false
-  }
+/** What a rail said about a payment, read once: it is applied as it is stored. */
+export interface ReadPaymentFact {
+  /** As the rail wrote it, for the answer. */
+  readonly reference: unknown
+  readonly row: NewRailFact
 }
 
-/** A fact of a payment in the form that is stored. What the port does not describe becomes `unreadable`, whatever it is. */
-export function storable(fact: RailFact): NewRailFact {
-  if (!readable.safeParse(fact).success) {
-    const { reference } = fact ?? {}
-    return { kind: 'unreadable', reference: String(reference).slice(0, 255), payload: { said: fact ?? null } }
-  }
-  const { kind, reference, transferId, accountId, amount, failure, reachedAt, source, destination } = fact
-  return {
-    ...{ kind, reference, transferId, accountId, amount },
-    payload: { failure, reachedAt, source, destination },
+/** Reads a fact of a payment. What the port does not describe becomes `unreadable`, whatever it is. Never throws. */
+export function readPaymentFact(said: unknown): ReadPaymentFact {
+  const reference = referenceOf(said)
+  const fact = parse(said)
+  return { reference, row: fact === undefined ? unreadable(said) : rowOf(fact) }
+}
+
+function rowOf(fact: RailFact): NewRailFact {
+  const { kind, reference, transferId, accountId, amount, ...payload } = fact
+  const said = { kind, reference, transferId, accountId, amount, payload }
+  // What is said in words may change from one report of a return to the next, and must not make it another one.
+  return kind === 'returned' ? { ...said, identity: marksOf(fact) } : said
+}
+
+function parse(said: unknown): RailFact | undefined {
+  try {
+    const read = readable.safeParse(said)
+    return read.success ? read.data : undefined
+  } catch {
+    return undefined
   }
 }
 
@@ -56,11 +71,8 @@ export function isPayment({ kind }: StoredRailFact): boolean {
   return (paymentKinds as readonly string[]).includes(kind)
 }
 
-/** The fact of a payment that was stored. */
-export function paymentFactOf(stored: StoredRailFact): RailFact {
+/** The fact of a payment that was stored; `undefined` for one that cannot be read, such as a few of earlier releases. */
+export function paymentFactOf(stored: StoredRailFact): RailFact | undefined {
   const { kind, reference, transferId, accountId, payload } = stored
-  const amount = amountOf(stored)
-  const fact = { kind, reference, transferId, accountId, amount, ...payload }
-  if (!readable.safeParse(fact).success) throw new Error('The stored fact is not one of a payment.')
-  return fact as RailFact
+  return parse({ kind, reference, transferId, accountId, amount: amountOf(stored), ...payload })
 }

@@ -18,8 +18,10 @@ export interface NewRailFact {
   readonly payload: object
   /** What else the rail said, stored with the payload. A report that differs only here is the same fact. */
   readonly details?: object | undefined
+  /** What of the payload makes it this fact, where that is not all of it: JSON. */
+  readonly identity?: unknown
   /** What makes it this fact, where that is not everything that it says: of facts with the same, only the first is stored. */
-  readonly identity?: object | undefined
+  readonly sameness?: object | undefined
 }
 
 /** A fact that was stored, by this call or before. */
@@ -107,8 +109,9 @@ export function amountOf({ amountValue, amountCurrency }: StoredRailFact): Amoun
   return amountValue === null || amountCurrency === null ? undefined : { value: amountValue, currency: amountCurrency }
 }
 
-function rowOf({ kind, rail, reference, transferId, accountId, amount, payload, details, identity }: NewRailFact) {
-  const said = { kind, rail, reference, transferId, accountId, amount: amount && normalized(amount), payload }
+function rowOf({ kind, rail, reference, transferId, accountId, amount, payload, details, identity, sameness }: NewRailFact) {
+  const about = { kind, rail, reference, transferId, accountId, amount: amount && normalized(amount) }
+  const said = sameness ?? { ...about, payload: identity ?? payload }
   return {
     kind,
     rail,
@@ -117,7 +120,7 @@ function rowOf({ kind, rail, reference, transferId, accountId, amount, payload, 
     account_id: accountId,
     amount_value: amount?.value,
     amount_currency: amount?.currency,
-    fingerprint: fingerprint(JSON.parse(JSON.stringify(identity ?? said)), digest),
+    fingerprint: fingerprint(JSON.parse(JSON.stringify(said)), digest),
     payload: { ...payload, ...details },
   }
 }

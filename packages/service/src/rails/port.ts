@@ -72,8 +72,12 @@ export interface RailLegDetails {
  * One fact about one payment. A rail reports the facts of a payment in order, each at least once. The service stores it before it
  * applies it; one that contradicts what is known becomes an exception, which a person resolves.
  *
- * Two facts that say the same are one. When equal parts of a payment come back, their facts differ in `failure.occurredAt` or in a
- * `transactionId`: otherwise the second part is taken for a repeat of the first.
+ * Two facts that say the same are one. When equal parts of a payment come back, their facts differ in `returnReference`, in a
+ * `transactionId` or in `failure.occurredAt`: otherwise the second part is taken for a repeat of the first, or waits for a person. What is said
+ * in words, such as `failure.detail`, distinguishes no return from another.
+ *
+ * Ids and references have 1 to 255 characters without control characters, and times are in the years 1 to 9999. A fact with others is an
+ * exception. Texts for people are cut after 2,000 characters.
  */
 export interface RailFact {
   /**
@@ -97,6 +101,11 @@ export interface RailFact {
   readonly reachedAt?: string | undefined
   readonly source?: RailLegDetails | undefined
   readonly destination?: RailLegDetails | undefined
+  /**
+   * The rail's own reference of what came back, unique for each return of the payment; of `returned` only. Give it where the rail has one:
+   * two reports are the same return exactly when it is the same, whatever else they say.
+   */
+  readonly returnReference?: string | undefined
 }
 
 /** The current state of a payment at the rail. */

@@ -78,8 +78,8 @@ export async function bookDeposit(tx: Tx, context: ServiceContext, given: NewDep
   const amount = Amount.parse({ value: given.amount, currency: valueType.name }, { scale: valueType.scale })
   const isSame = booked.addressId === addressId && Amount.equals(amount, { ...booked })
   if (isSame) return await deposit(tx, context, given)
-  const identity = { reused: [rail, reference] }
-  const fact = { kind: 'deposit', rail, reference, accountId, amount, payload: { addressId }, identity } as const
+  const sameness = { reused: [rail, reference] }
+  const fact = { kind: 'deposit', rail, reference, accountId, amount, payload: { addressId }, sameness } as const
   const { id, isNew } = await recordFact(tx, context, fact)
   if (isNew) reportExceptions(context, [{ id, kind: 'deposit', rail, reason: 'reference_reused' }])
   return { ...given, id, outcome: 'exception' }

@@ -55,7 +55,14 @@ async function expire(context: ServiceContext, accountId: string, transferId: st
 
 const forgetExpiries = statement(
   'transfer_forget_expiries',
-  `update {{schema}}.transfer set expires_at = null where expires_at <= $1 and status <> 'pending'`,
+  // One that another transaction has locked is forgotten the next time: waiting for several of them could be a deadlock.
+  `with ended as materialized (
+     select id from {{schema}}.transfer
+      where expires_at <= $1 and status <> 'pending'
+      order by account_id, id
+        for no key update skip locked
+   )
+   update {{schema}}.transfer set expires_at = null where id = any (array(select id from ended))`,
 )
 
 const selectExpired = statement(

@@ -5,7 +5,7 @@ import { inspect } from '../../test/inspection.ts'
 import { sanctions, type TestPayments, testPayments } from '../../test/payments.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
-import { inTransaction, type ServiceContext } from '../context.ts'
+import { inClientTransaction, inTransaction, type ServiceContext } from '../context.ts'
 import { resolveRailException } from '../rail-exceptions/resolution.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { applyFacts } from './facts.ts'
@@ -32,6 +32,10 @@ const factsOf = async (transferId: string) => {
     [transferId],
   )
   return rows
+}
+const clientOf = async (accountId: string): Promise<string> => {
+  const text = `select client_id from ${context.schema}.client_account where account_id = $1`
+  return (await inspect(context.pool).query(text, [accountId])).rows[0]?.client_id
 }
 const resolve = (id: string, action: 'apply' | 'dismiss') =>
   inTransaction(context, (tx) =>
@@ -60,7 +64,7 @@ describe('a fact that a rail reports', () => {
     const transfer = await payments.payout()
     const fact = await payments.factOf(transfer, 'settled')
     const observe = async () => {
-      throw new Error('The process ends here.')
+      throw Object.assign(new Error('The database ends here.'), { code: '57P01' })
     }
     const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe } }
     await expect(applyFacts({ ...context, engine })([fact])).rejects.toThrow('ends here')
@@ -105,6 +109,39 @@ describe('a fact about a wire that its client has canceled', () => {
     expect((await payments.read(transfer.id)).status).toBe('canceled')
     expect(await payments.balance()).toBe(before)
     await expectSoundLedger(context)
+  })
+})
+
+describe('a wire that is settled just before its client cancels it', () => {
+  const settledUnseen = async () => {
+    const transfer = await payments.wireOnramp('25')
+    // The engine has yet to deliver that it is complete.
+    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe: async () => 1 } }
+    await applyFacts({ ...context, engine })([await payments.factOf(transfer, 'settled')])
+    expect(await factsOf(transfer.id)).toContainEqual(expect.objectContaining({ kind: 'settled', applied: true }))
+    return transfer
+  }
+
+  it('is canceled, and its settlement is an exception from then on', async () => {
+    const { id } = await settledUnseen()
+    const before = await payments.balance()
+    expect((await api.call('POST', `/accounts/${api.accountId}/transfers/${id}/cancel`)).status).toBe(200)
+    expect(await payments.exceptions({ transferId: id })).toMatchObject([
+      { kind: 'settled', reason: 'status_contradicted' },
+    ])
+    expect(await payments.balance()).toBe(before)
+    await expectSoundLedger(context)
+  })
+
+  it('gives its client no view of what rails say', async () => {
+    const { id } = await settledUnseen()
+    const seen = await inClientTransaction(context, await clientOf(api.accountId), async (tx) => {
+      await tx.query(`select ${context.schema}.rail_fact_contradict($1::jsonb)`, [
+        JSON.stringify([{ id, status: 'canceled', failure: null }]),
+      ])
+      return (await tx.query(`select from ${context.schema}.rail_fact`)).rowCount
+    })
+    expect(seen).toBe(0)
   })
 })
 

@@ -1,16 +1,26 @@
 import { type Observation, TransferStatus } from '@outlay/core'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
-import { afterConflicts } from '../database/conflict.ts'
+import { afterConflicts, sqlStateOf } from '../database/conflict.ts'
+import { mayPass } from '../database/passing-error.ts'
 import { asSystem } from '../database/tenant.ts'
 import { bookMany, type PostedStep, planReceipt } from '../ledger/ledger.ts'
 import { afterFact, type Judgement, judgeFact } from '../rail-facts/judgement.ts'
-import { storable } from '../rail-facts/payment-fact.ts'
-import { finishFacts, isFinished, type RailFactOutcome, recordFacts } from '../rail-facts/rail-facts.ts'
+import { isPayment, paymentFactOf, type ReadPaymentFact, readPaymentFact } from '../rail-facts/payment-fact.ts'
+import {
+  finishFacts,
+  isFinished,
+  type NewRailFact,
+  type RailFactOutcome,
+  type RecordedRailFact,
+  recordFact,
+  recordFacts,
+} from '../rail-facts/rail-facts.ts'
 import { type NewRailException, reportExceptions } from '../rail-facts/reporting.ts'
+import { unstorable } from '../rail-facts/unreadable-fact.ts'
 import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { type AppliedFact, writeDetails } from './details.ts'
-import { claimFacts, type KnownTransfer } from './known-transfer.ts'
+import { addReturns, claimFacts, type KnownTransfer } from './known-transfer.ts'
 import { type NewReturn, writeReturns } from './returns.ts'
 
 /** A stored fact without an outcome. */
@@ -20,34 +30,78 @@ export interface OpenFact {
   readonly fact: RailFact | undefined
   /** The reference of its payment, where the engine knows it and the transfer does not have it yet. */
   readonly reference?: string | undefined
-  /** A person has accepted the amount, whatever the transfer says. */
+  /** A person has accepted the amount, whatever the transfer says, or that it is another return. */
   readonly acceptsAmount?: boolean | undefined
 }
 
 /**
- * Makes the listener for facts of the rails. It stores a batch, and then applies what is new of it in one transaction: details of legs are
- * written to the transfers, outcomes go to the engine, and what contradicts the transfers becomes an exception.
+ * Makes the listener for facts of the rails. It reads and stores a batch, and then applies what is new of it as it was stored, in one
+ * transaction: details of legs are written to the transfers, outcomes go to the engine, and what contradicts the transfers becomes an exception.
+ * When that fails because of what a fact says, the facts are applied one by one, and what cannot be applied alone is an exception, too.
  *
  * A fact about a payment whose reference the engine does not know yet is stored but not accepted. The rail reports it again.
  */
 export function applyFacts(context: ServiceContext): RailFactListener {
   return async (facts) => {
-    const stored = await recordFacts(asSystem(context), context, facts.map(storable))
+    const said = facts.map(readPaymentFact)
+    const stored = await record(context, said)
     // A batch may say the same twice.
     const first = new Map(stored.map(({ id }, index) => [id, index] as const).toReversed())
-    const open = stored.flatMap((one, index) =>
-      isFinished(one) || first.get(one.id) !== index
-        ? []
-        : [{ id: one.id, fact: one.kind === 'unreadable' ? undefined : facts[index] }],
-    )
-    const left = open.length === 0 ? none : await applyOpen(context, open)
-    const references = facts.map(({ reference }) => reference)
+    const open = stored
+      .filter((one, index) => !isFinished(one) && first.get(one.id) === index)
+      .map((one) => ({ id: one.id, fact: isPayment(one) ? paymentFactOf(one) : undefined }))
+    const left = open.length === 0 ? none : await applyOrSplit(context, open)
+    const references = said.map(({ reference }) => reference as string)
     const waiting = new Set(references.filter((_, index) => left.has(stored[index]?.id ?? '')))
     return new Set(references.filter((reference) => !waiting.has(reference)))
   }
 }
 
 const none: ReadonlySet<string> = new Set()
+
+async function record(context: ServiceContext, said: readonly ReadPaymentFact[]): Promise<readonly RecordedRailFact[]> {
+  const system = asSystem(context)
+  const rows = said.map(({ row }) => row)
+  const alone = async (row: NewRailFact) =>
+    await unlessAtFault(recordFact(system, context, row), () => recordFact(system, context, unstorable(row)))
+  return await unlessAtFault(recordFacts(system, context, rows), async () => {
+    const stored = []
+    for (const row of rows) stored.push(await alone(row))
+    return stored
+  })
+}
+
+/** Applies stored facts, one by one when they fail together, since a fact of one tenant must not stop those of others. */
+async function applyOrSplit(context: ServiceContext, open: readonly OpenFact[]): Promise<ReadonlySet<string>> {
+  return await unlessAtFault(applyOpen(context, open), async () => {
+    const left = new Set<string>()
+    for (const one of open) {
+      const alone = await unlessAtFault(applyOpen(context, [one]), (error) => refuse(context, one, error))
+      for (const id of alone) left.add(id)
+    }
+    return left
+  })
+}
+
+/** Makes an exception of a fact that cannot be applied. The error may quote it, so only its name is logged. */
+async function refuse(context: ServiceContext, one: OpenFact, error: unknown): Promise<ReadonlySet<string>> {
+  const name = sqlStateOf(error) ?? (error instanceof Error ? error.name : typeof error)
+  context.logger.warn({ factId: one.id, error: name }, 'A fact of a rail could not be applied.')
+  const outcome = { id: one.id, reason: 'apply_failed' } as const
+  await finishFacts(asSystem(context), context, [outcome])
+  reportExceptions(context, exceptionsOf([one], [outcome]))
+  return none
+}
+
+/** Resolves as the work does, or as the other does when the work fails for another reason than the state of the database. */
+async function unlessAtFault<T>(work: Promise<T>, otherwise: (error: unknown) => Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (mayPass(error)) throw error
+    return await otherwise(error)
+  }
+}
 
 /** Applies stored facts. Resolves with the ids of those that have no outcome yet. */
 async function applyOpen(context: ServiceContext, open: readonly OpenFact[]): Promise<ReadonlySet<string>> {
@@ -92,7 +146,8 @@ export async function applyStored(
   open: readonly OpenFact[],
 ): Promise<{ readonly outcomes: readonly RailFactOutcome[]; readonly left: ReadonlySet<string> }> {
   const ids = open.map(({ id }) => id)
-  const judged = judgeAll(context, open, await claimFacts(tx, context, ids))
+  const known = await addReturns(tx, context, await claimFacts(tx, context, ids))
+  const judged = judgeAll(context, open, known)
   const left = await observe(tx, context, judged)
   const decided = judged.filter(({ id }) => !left.has(id))
   await writeDetails(tx, context, decided.flatMap(detailsOf))

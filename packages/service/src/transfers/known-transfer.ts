@@ -1,11 +1,13 @@
 import type { Amount, TransferFailure, TransferStatus } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
-import { type Row, run, statement } from '../database/statement.ts'
+import { listOf, type Row, run, statement } from '../database/statement.ts'
 import type { LedgerLine } from '../ledger/ledger.ts'
 import type { RailFactKind } from '../rail-facts/fact-kind.ts'
 import type { JudgedTransfer } from '../rail-facts/judgement.ts'
-import type { RailFlow } from '../rails/port.ts'
+import { paymentFactOf } from '../rail-facts/payment-fact.ts'
+import { amountOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import type { RailFact, RailFlow } from '../rails/port.ts'
 
 /** What is known of the transfer of a fact. */
 export interface KnownTransfer extends JudgedTransfer {
@@ -43,7 +45,37 @@ function knownOf(row: Row): KnownTransfer {
     rail: isIncoming ? sourceTransferType : destinationTransferType,
     depositRail: automationId === null ? null : sourceTransferType,
     sourceAmount: sourceAmountOf(transfer.post),
+    returns: [],
   }
+}
+
+/** Adds to transfers of which money has come back the facts of that. Their rows are locked. */
+export async function addReturns(
+  tx: Tx,
+  context: Pick<ServiceContext, 'schema'>,
+  known: ReadonlyMap<string, KnownTransfer | undefined>,
+): Promise<ReadonlyMap<string, KnownTransfer | undefined>> {
+  const returned = [...known.values()].filter((transfer) => /[1-9]/.test(transfer?.returnedValue ?? ''))
+  if (returned.length === 0) return known
+  const rows = await run(tx, context, selectReturns, [returned.map((transfer) => transfer?.id)])
+  const returns = Map.groupBy(rows.map(returnOf), ({ transferId }) => transferId)
+  const added = [...known].map(
+    ([id, transfer]) => [id, transfer && { ...transfer, returns: returns.get(transfer.id) ?? [] }] as const,
+  )
+  return new Map(added)
+}
+
+/** Of one that an earlier release stored and this one cannot read, only the amount is known. */
+function returnOf(stored: StoredRailFact): RailFact {
+  const { reference, transferId, accountId } = stored
+  const bare = {
+    kind: 'returned',
+    reference,
+    transferId: transferId ?? '',
+    accountId: accountId ?? '',
+    failure: null,
+  } as const
+  return paymentFactOf(stored) ?? { ...bare, amount: amountOf(stored) ?? { value: '0', currency: '' } }
 }
 
 /** A transfer with a quote takes from its source what the exchange account gets. */
@@ -72,6 +104,16 @@ const readTransfer = rowDecoder('transfer', {
   heldKinds: Column.words<RailFactKind>(),
   returnedValue: Column.text,
 })
+
+const selectReturns = statement(
+  'transfer_return_facts',
+  `select ${listOf(readFact, 'f')}
+     from unnest($1::text[]) as given (transfer_id)
+    cross join lateral (select r.id from {{schema}}.transfer_return r where r.transfer_id = given.transfer_id offset 0) r
+    cross join lateral (select o.* from {{schema}}.rail_fact o where o.id = r.id offset 0) f
+    order by f.id`,
+  readFact,
+)
 
 const readFactId = rowDecoder('rail fact', { factId: Column.text })
 

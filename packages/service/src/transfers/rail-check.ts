@@ -1,11 +1,36 @@
 import { type Amount, OutlayError, type TransferRequest, type WireInstructions } from '@outlay/core'
+import { z } from 'zod'
 import type { PostalAddress } from '../addresses/addresses.ts'
 import type { ServiceContext } from '../context.ts'
 import type { AgreedQuote } from '../quotes/use.ts'
+import { foreignId, foreignText } from '../rails/foreign-value.ts'
 import { isInboundWire } from '../rails/inbound-wire.ts'
 import type { RailInstruction, RailLeg } from '../rails/port.ts'
 import { askRail, forClient, railOf } from '../rails/rail-call.ts'
 import type { Party, TransferParties } from './parties.ts'
+
+/** Answers of a rail are stored, or shown, as they are read here. One that the port does not describe is no answer. */
+const refusalSchema = z
+  .object({
+    code: z.enum(['invalid_account_number', 'invalid_routing_number', 'invalid_address', 'rejected_by_service']),
+    field: foreignText,
+    detail: foreignText,
+  })
+  .optional()
+
+/** A sender copies numbers and the memo, so they are never cleaned. */
+const wireSchema = z.object({
+  beneficiaryName: foreignText,
+  bankName: foreignText,
+  bankAddress: foreignText,
+  accountNumber: foreignId,
+  routingNumber: foreignId,
+  beneficiaryAddress: foreignText,
+  memo: foreignId
+    .or(z.literal(''))
+    .nullish()
+    .transform((memo) => memo ?? null),
+})
 
 /** The rail's instruction for a transfer that does not exist yet. */
 export function newInstruction(transfer: {
@@ -72,8 +97,8 @@ export async function validateWithRail(
   instruction: RailInstruction,
   party: string,
 ): Promise<void> {
-  const refusal = await askRail(context, { rail: railOf(instruction.flow, instruction), party }, (options) =>
-    context.rails.validate(instruction, options),
+  const refusal = await askRail(context, { rail: railOf(instruction.flow, instruction), party }, async (options) =>
+    refusalSchema.parse((await context.rails.validate(instruction, options)) ?? undefined),
   )
   if (refusal !== undefined) throw new OutlayError(refusal.code, refusal.detail, { field: refusal.field })
 }
@@ -91,8 +116,10 @@ export async function findWireInstructions(
   if (!isInboundWire(instruction)) return null
   const beneficiary = { name: businessName, address: oneLine(businessAddress) }
   const place = { rail: railOf(instruction.flow, instruction), party: clientId }
-  return await askRail(context, place, (options) =>
-    forClient(context, clientId, () => context.rails.wireInstructions(instruction, beneficiary, options)),
+  return await askRail(context, place, async (options) =>
+    wireSchema.parse(
+      await forClient(context, clientId, () => context.rails.wireInstructions(instruction, beneficiary, options)),
+    ),
   )
 }
 

@@ -9,7 +9,7 @@ import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import { inTransaction, type ServiceContext } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
 import { collectReceivables } from '../ledger/receivables.ts'
-import { storable } from '../rail-facts/payment-fact.ts'
+import { readPaymentFact } from '../rail-facts/payment-fact.ts'
 import { recordFacts } from '../rail-facts/rail-facts.ts'
 import type { RailFact } from '../rails/port.ts'
 import { applyFacts, applyStored } from './facts.ts'
@@ -61,7 +61,11 @@ const giveBack = async (transfers: readonly TransferResource[], value: string) =
   const amount = { value, currency: 'USD' }
   const facts: RailFact[] = []
   for (const transfer of transfers) facts.push(await payments.factOf(transfer, 'returned', { amount }))
-  const stored = await recordFacts(asSystem(context), context, facts.map(storable))
+  const stored = await recordFacts(
+    asSystem(context),
+    context,
+    facts.map((fact) => readPaymentFact(fact).row),
+  )
   const open = stored.map(({ id }, at) => ({ id, fact: facts[at] }))
   await inTransaction(context, (tx) => applyStored(tx, context, open))
 }

@@ -19,6 +19,7 @@ const catalog = createCatalog({
   valueTypes: [
     { name: 'EUR', kind: 'fiat', scale: 2 },
     { name: 'EURC', kind: 'token', scale: 6, peg: 'EUR' },
+    { name: 'MXNT', kind: 'token', scale: 6, peg: 'MXN' },
   ],
 })
 let api: TestSandbox
@@ -37,7 +38,7 @@ afterAll(() => api.stop())
 
 const usdc = (value: string) => ({ value, currency: 'USDC' })
 const mxn = (value: string) => ({ value, currency: 'MXN' })
-const moved = (value: string) => `2026-01-05T00:00:0${value}.000Z`
+const moved = (value: string) => `2026-01-05T14:30:1${value}.000Z`
 /** A payout of 100.00 pesos for 5.405406 USDC that is in progress. */
 const pay = async (): Promise<TransferResource> => {
   const { body: quote } = await quotes.ask(mxn('100.00'))
@@ -144,27 +145,39 @@ describe('pesos that come back after they had arrived', () => {
     await expectSoundLedger(context)
   })
 
-  it('are booked at the destination alone where the part is worth less than a unit of the source', async () => {
-    const before = await payments.balance()
+  it('are an exception where they are finer than pesos are', async () => {
     const transfer = await settle(await pay())
-    await giveBack(transfer, mxn('0.000001'))
-    const [part] = (await payments.read(transfer.id)).returns ?? []
-    expect(part?.source_amount).toEqual(usdc('0.000000'))
-    await giveBack(transfer, mxn('99.999999'), '1')
-    expect(await payments.balance()).toBeCloseTo(before, 6)
-    await expectSoundLedger(context)
+    await giveBack(transfer, mxn('33.333'))
+    expect(await payments.exceptions({ transferId: transfer.id })).toMatchObject([{ reason: 'amount_mismatch' }])
+    expect(await payments.read(transfer.id)).not.toHaveProperty('returns')
   })
+})
+
+/** A complete swap of 100 USDC in the account's wallet. */
+const swapInto = async (currency: string, value: string): Promise<TransferResource> => {
+  const body = { amount: usdc('100'), source: { value_type: 'USDC' }, destination: { value_type: currency } }
+  const { body: quote } = await api.call<QuoteResource>('POST', `/accounts/${api.accountId}/quotes`, { body })
+  const destination = { address_id: api.walletId, value_type: currency, transfer_type: 'base' }
+  const { body: created } = await quotes.pay(quote, { destination })
+  return await settle(await payments.reaches(created.id, 'processing'), { value, currency })
+}
+
+it('a part that is worth less than a unit of the source is booked at the destination alone', async () => {
+  const before = await payments.balance()
+  const swap = await swapInto('MXNT', '1850')
+  const mxnt = (value: string) => ({ value, currency: 'MXNT' })
+  await giveBack(swap, mxnt('0.000001'))
+  const [part] = (await payments.read(swap.id)).returns ?? []
+  expect(part?.source_amount).toEqual(usdc('0.000000'))
+  await giveBack(swap, mxnt('1849.999999'), '1')
+  expect(await payments.balance()).toBeCloseTo(before, 6)
+  await expectSoundLedger(context)
 })
 
 it('a swap that is reversed takes its tokens back, and what the wallet has spent of them is owed', async () => {
   const before = await payments.balance()
-  const body = { amount: usdc('100'), source: { value_type: 'USDC' }, destination: { value_type: 'EURC' } }
-  const { body: quote } = await api.call<QuoteResource>('POST', `/accounts/${api.accountId}/quotes`, { body })
-  const destination = { address_id: api.walletId, value_type: 'EURC', transfer_type: 'base' }
-  const { body: created } = await quotes.pay(quote, { destination })
-  const swap = await payments.reaches(created.id, 'processing')
+  const swap = await swapInto('EURC', '86')
   const eurc = (value: string) => ({ value, currency: 'EURC' })
-  await settle(swap, eurc('86'))
   const { pool, schema } = context
   // As if 80 of the 86 were spent.
   await inspect(pool).query(`select ${schema}.ledger_apply('spent', 'deposit', $1::jsonb)`, [
