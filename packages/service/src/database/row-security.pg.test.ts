@@ -17,8 +17,8 @@ const {
 const pool = new Pool({ connectionString: database.url, max: 2 })
 afterAll(() => pool.end())
 
-/** Tables without a tenant's rows: the list of migrations, and the time of the simulated world. */
-const ownerless = ['migration', 'simulation_clock']
+/** Tables without a tenant's rows: the list of migrations, the time of the simulated world, and digests of keys. */
+const ownerless = ['migration', 'simulation_clock', 'key_check']
 
 /** Credentials, and what banks and chains know: no client sees any of it. */
 const hidden = new Set([
