@@ -63,10 +63,7 @@ function ownerOf({ name, columns }: Table): string {
     `(select client_id from ${schema}.client_account where account_id = ${account})`
   const ofAutomation = ofAccount(`(select account_id from ${schema}.automation where id = t.automation_id)`)
   if (name === 'client') return 't.id'
-  if (name === 'webhook_endpoint')
-    return ofAccount(
-      `(select account_id from ${schema}.webhook_registration where endpoint = t.key and kind = 'webhook')`,
-    )
+  if (name === 'webhook_endpoint') return `split_part(t.key, ' ', 1)`
   if (name === 'account') return ofAccount('t.id')
   if (name === 'ledger_entry')
     return ofAccount(`(select account_id from ${schema}.ledger_account where id = t.ledger_account_id)`)

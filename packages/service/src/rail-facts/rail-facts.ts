@@ -109,7 +109,18 @@ export function amountOf({ amountValue, amountCurrency }: StoredRailFact): Amoun
   return amountValue === null || amountCurrency === null ? undefined : { value: amountValue, currency: amountCurrency }
 }
 
-function rowOf({ kind, rail, reference, transferId, accountId, amount, payload, details, identity, sameness }: NewRailFact) {
+function rowOf({
+  kind,
+  rail,
+  reference,
+  transferId,
+  accountId,
+  amount,
+  payload,
+  details,
+  identity,
+  sameness,
+}: NewRailFact) {
   const about = { kind, rail, reference, transferId, accountId, amount: amount && normalized(amount) }
   const said = sameness ?? { ...about, payload: identity ?? payload }
   return {
