@@ -34,7 +34,7 @@ export type { Retention } from './housekeeping.ts'
 export type { Connection, ConnectionSocket } from './http/connection.ts'
 export { limitedServer, type ServerLimits } from './http/server-limits.ts'
 export { type Deposit, deposit, type NewDeposit } from './ledger/deposits.ts'
-export { collectReceivables, listReceivables, type Receivable } from './ledger/receivables.ts'
+export { type CollectOptions, collectReceivables, listReceivables, type Receivable } from './ledger/receivables.ts'
 export type { QuoteAnswer, QuoteOrder, QuoteProvider } from './quotes/port.ts'
 export type { QuoteResource } from './quotes/quotes.ts'
 export {

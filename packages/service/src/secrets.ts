@@ -33,6 +33,8 @@ export interface Secrets {
   open(sealed: string, place: SecretPlace): string
   /** Keyed digest (HMAC-SHA256, base64url) of a value for one purpose: blind indexes, cursors, fingerprints. */
   mac(purpose: string, value: string): string
+  /** What tells these keys from others and gives none of them away: a digest for each, by `digests` or `key:` and its id. */
+  readonly checks: ReadonlyMap<string, string>
 }
 
 const ivLength = 12
@@ -55,6 +57,10 @@ export function createSecrets(options: {
   if (options.macKey.length < keyLength) throw new Error('The key for digests needs at least 32 octets.')
   const macKeys = new Map<string, KeyObject>()
   return {
+    checks: new Map([
+      ['digests', checkOf(options.macKey, 'mac')],
+      ...options.keys.map(({ id, key }): [string, string] => [`key:${id}`, checkOf(key, 'seal')]),
+    ]),
     seal(plaintext, place) {
       const dataKey = options.random.bytes(keyLength)
       const aad = aadOf(place, newest.id)
@@ -97,6 +103,10 @@ function wrappingKey(one: WrappingKey): Uint8Array {
     throw new Error('The id of a wrapping key must be 1 to 32 letters, digits, _ or -.')
   if (one.key.length !== keyLength) throw new Error('A wrapping key must have 32 octets.')
   return one.key
+}
+
+function checkOf(key: Uint8Array, use: string): string {
+  return Buffer.from(hkdfSync('sha256', key, '', `outlay check ${use}`, keyLength)).toString('base64url')
 }
 
 function aadOf(place: SecretPlace, keyId: string): Buffer {

@@ -20,6 +20,7 @@ import { healthRoutes } from './health/routes.ts'
 import { migrateHousekeeping, startHousekeeping } from './housekeeping.ts'
 import type { Connection } from './http/connection.ts'
 import type { RouteModule } from './http/request.ts'
+import { checkKeys } from './key-check.ts'
 import { docsRoutes } from './openapi/docs-routes.ts'
 import type { Quotes } from './quotes/port.ts'
 import { quotesRoutes } from './quotes/routes.ts'
@@ -59,8 +60,10 @@ export interface Service {
   migrate(): Promise<void>
   /**
    * Starts the rails, the engine and the delivery of webhooks in this process, once an earlier stop has ended. Never migrates. When it
-   * fails, everything that it has started is stopped.
-   * @throws OutlayError `aborted` when the service is stopped before it has started; what refuses to start. Error while it is started.
+   * fails, everything that it has started is stopped. The first start on a database stores digests of `encryptionKey`; every other one
+   * compares them.
+   * @throws OutlayError `aborted` when the service is stopped before it has started; what refuses to start. Error while it is started, and
+   * when `encryptionKey` is not that of the database.
    */
   start(): Promise<void>
   /**
@@ -141,6 +144,7 @@ function createRun(context: ServiceContext, engine: Engine<Tx>, options: Service
       async () => {
         pool.on('error', onPoolError)
         await reportUnboundRole(context, options.rails === 'simulated')
+        await checkKeys(context)
       },
       () =>
         startRails(context, applyFacts(context), {

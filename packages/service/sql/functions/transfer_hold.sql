@@ -1,5 +1,5 @@
 -- Writes a transfer and holds its money. Fails with the constraint ledger_hold_covered when the wallet does not cover the hold, and with
--- receivable_blocks_sends when the account owes money that it has to pay first.
+-- receivable_blocks_sends when the account owes money that it has to pay before it gives any to others.
 -- The caller has read the parties before the transaction, so that a rail could check them. When one of them has become
 -- unusable since, the transaction fails as in a conflict with another one: the caller reads them again.
 create or replace function {{schema}}.transfer_hold(p_transfer jsonb, p_hold jsonb) returns void language plpgsql as $$
@@ -9,21 +9,28 @@ declare
   v_destination text := p_transfer ->> 'destination_address_id';
   v_payee jsonb := p_transfer -> 'plan' -> 'post' -> -1;
   v_usable int;
+  v_covered boolean;
 begin
   insert into {{schema}}.transfer select * from jsonb_populate_record(null::{{schema}}.transfer, p_transfer);
-  if jsonb_array_length(p_hold) > 0 and exists (
-    select from {{schema}}.receivable r
-     where r.account_id = p_transfer ->> 'account_id' and r.blocks_sends and r.amount > 0
-  ) then
+  v_covered := jsonb_array_length(p_hold) = 0 or {{schema}}.ledger_hold(v_id, p_hold);
+
+  -- After the hold, which may have waited for the wallet, and for a return that took what it had. What an onramp brings to somebody else is
+  -- owed when it is returned; money that has arrived at a virtual account is credited.
+  if (jsonb_array_length(p_hold) > 0 or (p_transfer ->> 'automation_id' is null
+        and (v_payee ->> 'kind', v_payee ->> 'account') is distinct from ('custodial', p_transfer ->> 'account_id')))
+    and exists (
+      select from {{schema}}.receivable r
+       where r.account_id = p_transfer ->> 'account_id' and r.blocks_sends and r.amount > 0
+    ) then
     raise exception 'The account of % owes money.', v_id
       using errcode = 'check_violation', constraint = 'receivable_blocks_sends';
   end if;
-  if jsonb_array_length(p_hold) > 0 and not {{schema}}.ledger_hold(v_id, p_hold) then
+  if not v_covered then
     raise exception 'The wallet does not cover the hold of %.', v_id
       using errcode = 'check_violation', constraint = 'ledger_hold_covered';
   end if;
 
-  -- After the hold, which may have waited for the wallet.
+  -- After the hold, too.
   select count(*) into v_usable
     from {{schema}}.account o
     join {{schema}}.address a on a.account_id = o.id

@@ -33,10 +33,7 @@ begin
     )
   loop
     v_lines := {{schema}}.receivable_split(v_return.lines);
-    -- Between value types that are not worth the same, a debt in one is not paid with the other.
-    if v_return.source_value is null then
-      v_lines := {{schema}}.return_between_wallets(v_return.lines, v_lines, v_return.amount);
-    end if;
+    v_lines := {{schema}}.return_between_wallets(v_return.lines, v_lines, v_return.amount, v_return.source_value);
     perform {{schema}}.ledger_apply(v_return.id, 'reverse', v_lines);
     v_owed := v_owed || coalesce(v_lines, '[]');
     insert into {{schema}}.transfer_return

@@ -222,7 +222,7 @@ const readSubmitted = rowDecoder('account', {
   tos_attestation: Column.nullable(Column.json<Readonly<Record<string, unknown>>>()),
 })
 
-function einPlace(accountId: string) {
+export function einPlace(accountId: string) {
   return { table: 'account', column: 'ein', row: accountId }
 }
 

@@ -18,7 +18,7 @@ it('says that it is not ready while the database takes connections and never ans
   const service = testService(context)
   for (let probes = 0; probes < 10; probes += 1) {
     const { status, json } = await service.call('/ready')
-    expect([status, json]).toEqual([503, { ready: false, database: false, migrated: false, engine: true }])
+    expect([status, json]).toEqual([503, { ready: false, database: false, migrated: false, engine: true, keys: false }])
   }
   expect((await service.call('/health')).status).toBe(200)
 })

@@ -5,6 +5,7 @@ import type { ServiceContext } from '../context.ts'
 import { sqlStateOf } from '../database/conflict.ts'
 import { connectWithin } from '../database/connect.ts'
 import { serviceMigrations } from '../database/migrations.ts'
+import { findOtherKeys, otherKeys } from '../key-check.ts'
 
 /** Whether each dependency of a process is available. */
 export interface Readiness {
@@ -16,11 +17,13 @@ export interface Readiness {
   readonly migrated: boolean
   /** The engine's workers of this process run. */
   readonly engine: boolean
+  /** The keys of this process are those of the database. */
+  readonly keys: boolean
 }
 
 type ReadinessContext = Pick<
   ServiceContext,
-  'pool' | 'schema' | 'isRunning' | 'readinessCacheMs' | 'readinessTimeoutMs'
+  'pool' | 'schema' | 'secrets' | 'logger' | 'isRunning' | 'readinessCacheMs' | 'readinessTimeoutMs'
 >
 
 /**
@@ -29,15 +32,21 @@ type ReadinessContext = Pick<
  */
 export function createReadiness(context: ReadinessContext): () => Promise<Readiness> {
   const { readinessCacheMs = 1_000, readinessTimeoutMs = 2_000 } = context
+  let keys = false
   const readReadiness = createBoundedReadiness({
-    check: () => checkMigrated(context, readinessTimeoutMs),
+    async check() {
+      const others = await checkTables(context, readinessTimeoutMs)
+      keys = others.length === 0
+      if (!keys) context.logger.error({ keys: others }, otherKeys(others))
+    },
     workers: () => ({ phase: context.isRunning?.() === true ? 'running' : 'stopped', loops: [] }),
     cacheMs: readinessCacheMs,
     timeoutMs: readinessTimeoutMs,
   })
   return async () => {
     const { ready, database, schema: migrated, workers: engine } = await readReadiness()
-    return { ready, database, migrated, engine }
+    const known = migrated && keys
+    return { ready: ready && known, database, migrated, engine, keys: known }
   }
 }
 
@@ -45,14 +54,18 @@ const readMigration = rowDecoder('migration', { name: Column.text })
 
 const undefinedTable = '42P01'
 
-/** @throws OutlayError `not_migrated`, and what the pool throws. */
-async function checkMigrated({ pool, schema }: ReadinessContext, limitMs: number): Promise<void> {
+/**
+ * Answers with the names of the keys that are not those of the database.
+ * @throws OutlayError `not_migrated`, and what the pool throws.
+ */
+async function checkTables(context: ReadinessContext, limitMs: number): Promise<readonly string[]> {
+  const { pool, schema } = context
   const client = await connectWithin(pool, limitMs)
   let broken: Error | undefined
   try {
     const { rows } = await client.query(`select name from "${schema}".migration`)
     const applied = new Set(rows.map((row) => readMigration(row).name))
-    if (serviceMigrations.every(({ name }) => applied.has(name))) return
+    if (serviceMigrations.every(({ name }) => applied.has(name))) return await findOtherKeys(client, context)
   } catch (error) {
     if (sqlStateOf(error) !== undefinedTable) {
       broken = error as Error

@@ -28,10 +28,16 @@ it('is ready when the database, the tables and the engine are', async () => {
   const isRunning = () => running
   const schema = 'readiness'
   const gone = await serviceWith({ pool: nowhere, schema, isRunning }).call('/ready')
-  expect([gone.status, gone.json]).toEqual([503, { ready: false, database: false, migrated: false, engine: false }])
+  expect([gone.status, gone.json]).toEqual([
+    503,
+    { ready: false, database: false, migrated: false, engine: false, keys: false },
+  ])
   const service = serviceWith({ pool, schema, isRunning })
   const bare = await service.call('/ready')
-  expect([bare.status, bare.json]).toEqual([503, { ready: false, database: true, migrated: false, engine: false }])
+  expect([bare.status, bare.json]).toEqual([
+    503,
+    { ready: false, database: true, migrated: false, engine: false, keys: false },
+  ])
   await migrateService({ pool, schema })
   expect((await service.call('/ready')).json).toMatchObject({ ready: false, migrated: true, engine: false })
   running = true

@@ -3,7 +3,7 @@ import { createReadiness } from './readiness.ts'
 
 /**
  * Mounts `GET /health`, which answers 200 while the process is alive, and `GET /ready`, which answers 200 when it is ready and 503
- * while the database, its tables or the engine are not. Use the first as liveness probe and the second as readiness probe.
+ * while the database, its tables, the engine or the encryption keys are not. Use the first as liveness probe and the second as readiness probe.
  */
 export const healthRoutes: RouteModule = (app, context) => {
   const readReadiness = createReadiness(context)

@@ -14,10 +14,11 @@ const readinessSchema = component(
     database: z.boolean().meta({ description: 'The database answers.' }),
     migrated: z.boolean().meta({ description: 'The tables match this release.' }),
     engine: z.boolean().meta({ description: 'The workers of this process are running.' }),
+    keys: z.boolean().meta({ description: 'The encryption keys of this process are those of the database.' }),
   }),
   {
     description: 'Whether each dependency of the process is available.',
-    examples: [{ ready: true, database: true, migrated: true, engine: true }],
+    examples: [{ ready: true, database: true, migrated: true, engine: true, keys: true }],
   },
 )
 
@@ -43,7 +44,8 @@ export const serviceOperations: readonly Operation[] = [
     path: '/ready',
     tag: 'Service',
     summary: 'Check whether the process is ready',
-    description: 'True when the database answers, its tables are of this release, and the workers run.',
+    description:
+      'True when the database answers, its tables are of this release, the workers run, and the encryption keys are those of the database.',
     answers: {
       200: { description: 'The process is ready.', schema: readinessSchema },
       503: { description: 'A dependency is not available.', schema: readinessSchema },

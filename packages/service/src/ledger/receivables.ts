@@ -25,16 +25,28 @@ export async function listReceivables(
   return rows.map(({ amountValue: value, valueType: currency, ...row }) => ({ ...row, amount: { value, currency } }))
 }
 
+/** What {@link collectReceivables} may take. */
+export interface CollectOptions {
+  /**
+   * True also takes other tokens of the same peg, and tokens on other chains, one to one, after those of the same value on the same chain. In
+   * the ledger one is burned and the other minted; whoever keeps the tokens exchanges them. Default false.
+   */
+  readonly acrossPeg?: boolean | undefined
+}
+
 /**
- * Pays what an account owes from its wallets of the same value on the same chain, as far as they have it available. Resolves with what is
- * left. Call it in a transaction of `inTransaction`, for example when a deposit has arrived.
+ * Pays what an account owes from its wallets of the same value on the same chain, as far as they have it available, and with `acrossPeg` from its
+ * others. Resolves with what is left. Call it in a transaction of `inTransaction`, for example when a deposit has arrived.
  */
 export async function collectReceivables(
   tx: Tx,
-  context: Pick<ServiceContext, 'schema' | 'clock' | 'random'>,
+  context: Pick<ServiceContext, 'schema' | 'clock' | 'random' | 'catalog'>,
   accountId: string,
+  { acrossPeg = false }: CollectOptions = {},
 ): Promise<readonly Receivable[]> {
-  await run(tx, context, collect, [accountId, Id.generate(context.clock, context.random)])
+  const types = acrossPeg ? context.catalog.valueTypes.map(({ name, peg, scale }) => [name, { peg, scale }]) : []
+  const posting = Id.generate(context.clock, context.random)
+  await run(tx, context, settle, [accountId, posting, JSON.stringify(Object.fromEntries(types))])
   return await listReceivables(tx, context, accountId)
 }
 
@@ -55,4 +67,4 @@ const select = statement(
   }),
 )
 
-const collect = statement('receivable_collect', 'select {{schema}}.receivable_collect($1, $2)')
+const settle = statement('receivable_settle', 'select {{schema}}.receivable_settle($1, $2, $3::jsonb)')

@@ -131,7 +131,7 @@ function rowOf({
     account_id: accountId,
     amount_value: amount?.value,
     amount_currency: amount?.currency,
-    fingerprint: fingerprint(JSON.parse(JSON.stringify(identity ?? said)), digest),
+    fingerprint: fingerprint(JSON.parse(JSON.stringify(said)), digest),
     payload: { ...payload, ...details },
   }
 }

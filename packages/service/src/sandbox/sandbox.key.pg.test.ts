@@ -14,13 +14,15 @@ it.each(['postgres://payments@db.example/payments', 'postgres://payments@10.1.2.
 )
 
 it('warns of the key that everybody knows, and not of one that is given', async () => {
-  const warnings = async (encryptionKey?: Uint8Array) => {
+  const warnings = async (schema: string, encryptionKey?: Uint8Array) => {
     const logger = recordingLogger()
-    await using _ = await startSandbox({ databaseUrl: database.url, logger, encryptionKey })
+    await using _ = await startSandbox({ databaseUrl: database.url, schema, logger, encryptionKey })
     return logger.entries.filter(({ level, message }) => level === 'warn' && message.includes('key'))
   }
-  expect((await warnings()).map(({ message }) => message)).toEqual([expect.stringContaining('secrets of webhooks')])
-  expect(await warnings(randomBytes(32))).toEqual([])
+  expect((await warnings('known')).map(({ message }) => message)).toEqual([
+    expect.stringContaining('secrets of webhooks'),
+  ])
+  expect(await warnings('given', randomBytes(32))).toEqual([])
 })
 
 it('webhooks to private addresses are an option', async () => {

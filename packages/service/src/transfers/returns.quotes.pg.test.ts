@@ -174,7 +174,7 @@ it('a part that is worth less than a unit of the source is booked at the destina
   await expectSoundLedger(context)
 })
 
-it('a swap that is reversed takes its tokens back, and what the wallet has spent of them is owed', async () => {
+it('a swap is reversed as far as its tokens are there, at its rate, and nothing is owed', async () => {
   const before = await payments.balance()
   const swap = await swapInto('EURC', '86')
   const eurc = (value: string) => ({ value, currency: 'EURC' })
@@ -190,7 +190,26 @@ it('a swap that is reversed takes its tokens back, and what the wallet has spent
   ])
   await giveBack(swap, eurc('43'))
   const owed = await inTransaction(context, (tx) => listReceivables(tx, context, api.accountId))
-  expect(owed).toMatchObject([{ amount: { value: '37', currency: 'EURC' } }])
-  expect(await payments.balance()).toBeCloseTo(before - 50, 6)
+  expect(owed).toEqual([])
+  // 6 of the 86 were there: 6.976744 USDC.
+  expect(await payments.balance()).toBeCloseTo(before - 93.023256, 6)
+  await expectSoundLedger(context)
+})
+
+it('a payment at a rate to a wallet of another account stays when it is returned, and its payer owes nothing', async () => {
+  const body = { amount: usdc('100'), source: { value_type: 'USDC' }, destination: { value_type: 'EURC' } }
+  const { body: quote } = await api.call<QuoteResource>('POST', `/accounts/${api.accountId}/quotes`, { body })
+  const payee = { name: 'Other', address: api.otherWallet.address, transfer_types: ['base'] }
+  const path = `/accounts/${api.accountId}/addresses/external`
+  const { body: added } = await api.call<{ id: string }>('POST', path, { body: payee })
+  const { body: created } = await quotes.pay(quote, {
+    destination: { address_id: added.id, value_type: 'EURC', transfer_type: 'base' },
+  })
+  const transfer = await settle(await payments.reaches(created.id, 'processing'), { value: '86', currency: 'EURC' })
+  const before = await payments.balance()
+  await giveBack(transfer, { value: '43', currency: 'EURC' })
+  expect((await payments.read(transfer.id)).returns).toHaveLength(1)
+  expect(await payments.balance()).toBe(before)
+  expect(await inTransaction(context, (tx) => listReceivables(tx, context, api.accountId))).toEqual([])
   await expectSoundLedger(context)
 })

@@ -18,13 +18,15 @@ export interface ClaimedDelivery {
   readonly previousSecret: string | null
   readonly previousSecretUntil: Date | null
   readonly active: boolean
-  /** The URL without its query, whose failures all registrations with it share. */
+  /** Whose failures it shares: the first client of its account, or the account without one. */
+  readonly owner: string
+  /** The URL without its query, whose failures all registrations of its owner with it share. */
   readonly endpoint: string
   /** Scheme, host and port of the URL. */
   readonly host: string
   /** Whether a delivery to the registration has ever succeeded. */
   readonly proven: boolean
-  /** Whether the endpoint or its host has failed since its last success. */
+  /** Whether the endpoint or its host has failed since its last success, or the host for others. */
   readonly failing: boolean
   /** The exact text to send. */
   readonly body: string
@@ -105,6 +107,7 @@ const readDelivery: (row: Row) => ClaimedDelivery = rowDecoder('claimed delivery
   previousSecret: Column.nullable(Column.text),
   previousSecretUntil: Column.nullable(Column.date),
   active: Column.boolean,
+  owner: Column.text,
   endpoint: Column.text,
   host: Column.text,
   proven: Column.boolean,
@@ -125,7 +128,8 @@ function readClaim(row: Row) {
  * `webhook_endpoint` that another claim has locked is that claim's to probe, so no claim waits for another.
  */
 const leased = `target as materialized (
-     select d.id, d.created_at, r.endpoint, r.host, r.proven, e.key is not null or h.key is not null as failing,
+     select d.id, d.created_at, o.owner, r.endpoint, r.host, r.proven,
+            num_nonnulls(e.key, h.key, a.key) > 0 as failing,
             case when r.status <> 'active' then null
                  when h.failures >= h.tolerance and not r.proven then h.key
                  when e.failures >= e.tolerance then e.key
@@ -137,8 +141,12 @@ const leased = `target as materialized (
        from due
        join {{schema}}.webhook_delivery d on d.id = due.id
        join {{schema}}.webhook_registration r on r.id = d.registration_id
-       left join {{schema}}.webhook_endpoint e on e.key = r.endpoint
-       left join {{schema}}.webhook_endpoint h on h.key = r.host
+      cross join lateral (
+        select coalesce(min(c.client_id), d.account_id) as owner from {{schema}}.client_account c where c.account_id = d.account_id
+      ) o
+       left join {{schema}}.webhook_endpoint e on e.key = o.owner || ' ' || r.endpoint
+       left join {{schema}}.webhook_endpoint h on h.key = o.owner || ' ' || r.host
+       left join {{schema}}.webhook_endpoint a on a.key = r.host
    ), gate as materialized (
      select e.key from {{schema}}.webhook_endpoint e
       where e.key in (select gate from target where held_until <= $1) and e.held_until <= $1
@@ -164,13 +172,13 @@ const leased = `target as materialized (
        from decided t
       where d.id = t.id
      returning d.id, d.registration_id, d.account_id, d.event_id, d.attempts,
-               t.endpoint, t.host, t.proven, t.failing, t.waits_until
+               t.owner, t.endpoint, t.host, t.proven, t.failing, t.waits_until
    ), leased as (
      select c.id::text as id, c.registration_id,
             (select min(a.client_id) from {{schema}}.client_account a where a.account_id = c.account_id) as client_id,
             c.event_id, c.attempts as attempt,
             r.url, r.secret, r.previous_secret, r.previous_secret_until,
-            r.status = 'active' as active, c.endpoint, c.host, c.proven, c.failing, e.body, e.traceparent
+            r.status = 'active' as active, c.owner, c.endpoint, c.host, c.proven, c.failing, e.body, e.traceparent
        from claimed c
        join {{schema}}.webhook_registration r on r.id = c.registration_id
        join {{schema}}.webhook_event e on e.id = c.event_id

@@ -13,11 +13,11 @@ import { recordEvent } from './events.ts'
 import { webhookSecretPlace } from './registrations.ts'
 
 const { pool } = await serviceDatabase()
-const answers = new Map<string, (response: ServerResponse) => void>()
+const answers = new Map<string, (response: ServerResponse, path: string) => void>()
 const answer = (response: ServerResponse, path: string) => {
   const known = answers.get(path.replace(/\?.*/, ''))
   if (known === undefined) response.writeHead(204).end()
-  else known(response)
+  else known(response, path)
 }
 const host = await startReceiver((response, { path }) => answer(response, path))
 const neighbour = await startReceiver((response, { path }) => answer(response, path))
@@ -38,8 +38,8 @@ beforeEach(async () => {
 
 let made = 0
 /** Makes webhooks as an earlier release or many accounts have left them. Returns the account. */
-async function seed(urls: readonly string[]): Promise<string> {
-  const accountId = await service.createAccount(token)
+async function seed(urls: readonly string[], of = token): Promise<string> {
+  const accountId = await service.createAccount(of)
   for (const url of urls) {
     made += 1
     const id = `W${String(made).padStart(25, '0')}`
@@ -233,6 +233,81 @@ it('the longest URL that may be registered fails like any other', async () => {
     }
     // What is slow on a busy machine is counted after the round that sent it.
     await expect.poll(async () => (await readLongest())?.failures).toBeGreaterThanOrEqual(8)
-    expect((await readLongest())?.length).toBe(500)
+    expect((await readLongest())?.length).toBe(27 + 500)
   })
 })
+
+/** Answers what one side sends to a URL with an error, while it is down, and the rest of it with 204. */
+const failFor = (path: string, isDown: (query: string) => boolean) =>
+  answers.set(path, (response, sent) => void response.writeHead(isDown(sent) ? 401 : 204).end())
+const sentBy = (side: string) => host.received.filter(({ path }) => path.endsWith(`?of=${side}`)).length
+
+it('a client that names the URL of another one stops nothing there, and floods nobody', async () => {
+  const { token: client } = await service.signIn()
+  const { token: stranger } = await service.signIn()
+  const victim = await seed([`${host.base}/theirs?of=victim`], client)
+  const mallory = await seed(
+    many(50, () => `${host.base}/theirs?of=mallory`),
+    stranger,
+  )
+  let isOut = false
+  failFor('/theirs', (path) => path.endsWith('=mallory') || isOut)
+  await delivering(async (drain) => {
+    await record(victim)
+    await drain()
+    for (let round = 0; round < 4; round += 1) await record(mallory)
+    await drain()
+    const tried = sentBy('mallory')
+    // A claim was under way when the eighth failed.
+    expect(tried).toBeLessThan(100)
+    await record(victim)
+    await drain()
+    expect(await statuses(victim)).toEqual({ delivered: 2 })
+
+    // After an outage of its own, its own probe is what it waits for.
+    isOut = true
+    for (let round = 0; round < 9; round += 1) {
+      await record(victim)
+      await drain()
+    }
+    isOut = false
+    clock.advance(11 * seconds)
+    await drain()
+    clock.advance((deliverySchedule[2] ?? 0) * 1.2)
+    await drain()
+    expect(await statuses(victim)).toEqual({ delivered: 11 })
+    // What succeeds for the victim gives the other one no further attempts: one probe in each hold.
+    expect(sentBy('mallory') - tried).toBeLessThan(10)
+  })
+  expect(await statuses(mallory)).toEqual({ pending: 200 })
+}, 60_000)
+
+it('a client that is new on a host where others fail is sent its first delivery, and waits for its own failures', async () => {
+  const { token: stranger } = await service.signIn()
+  const { token: newcomer } = await service.signIn()
+  const mallory = await seed(
+    many(60, (n) => `${host.base}/dead/${n}?of=mallory`),
+    stranger,
+  )
+  for (let n = 0; n < 60; n += 1) answers.set(`/dead/${n}`, fail)
+  let isDeploying = true
+  failFor('/new', () => isDeploying)
+  await delivering(async (drain) => {
+    await record(mallory)
+    await drain()
+    const fresh = await seed([`${host.base}/new?of=newcomer`], newcomer)
+    await record(fresh)
+    await drain()
+    expect(sentBy('newcomer')).toBe(1)
+    // One failure is enough where so many have failed.
+    await record(fresh)
+    await drain()
+    expect(sentBy('newcomer')).toBe(1)
+    isDeploying = false
+    clock.advance(6 * seconds)
+    await drain()
+    clock.advance(6 * seconds)
+    await drain()
+    expect(await statuses(fresh)).toEqual({ delivered: 2 })
+  })
+}, 60_000)

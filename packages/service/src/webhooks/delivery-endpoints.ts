@@ -4,13 +4,15 @@ import { type Executor, run, statement } from '../database/statement.ts'
 /** What one attempt says about the endpoint it went to. */
 export interface EndpointReport {
   readonly registrationId: string
+  /** Whose failures it counts with. */
+  readonly owner: string
   /** The URL without its query. */
   readonly endpoint: string
   /** Scheme, host and port. */
   readonly host: string
   /** Whether the registration is known to have succeeded before. */
   readonly proven: boolean
-  /** Whether the endpoint or its host has failed since its last success. */
+  /** Whether the endpoint or its host has failed since its last success, or the host for others. */
   readonly failing: boolean
   readonly succeeded: boolean
 }
@@ -25,8 +27,10 @@ const firstHoldMs = 5_000
 
 /**
  * Writes what the attempts of one flush say about their endpoints; a success outweighs failures beside it. From the eighth failure in a
- * row on, everything to that URL is held, for 5 seconds and twice as long after each probe that fails, up to an hour. From the 32nd one on its
- * host is, up to 5 minutes, except for registrations that have worked. Writes nothing for an endpoint that works.
+ * row on, everything of that owner to that URL is held, for 5 seconds and twice as long after each probe that fails, up to an hour. From the 32nd
+ * one on what it sends to its host is, up to 5 minutes, except for registrations that have worked; from the first one on, if the host has failed as
+ * often for all owners together. Nobody waits for the failures or the probes of another owner, who may name any URL. Writes nothing for an
+ * endpoint that works.
  */
 export async function reportEndpoints(
   executor: Executor,
@@ -35,17 +39,19 @@ export async function reportEndpoints(
   now: Date,
 ): Promise<void> {
   const succeeded = reports.filter((report) => report.succeeded)
-  const working = new Set(succeeded.flatMap(({ endpoint, host }) => [endpoint, host]))
+  const working = new Set(succeeded.flatMap(keysOf))
   const failed = new Map<string, Failures>()
-  const count = (key: string, rule: (typeof rules)[keyof typeof rules]): void => {
-    if (!working.has(key)) failed.set(key, { ...rule, key, failures: (failed.get(key)?.failures ?? 0) + 1 })
+  const count = (key: string, rule: (typeof rules)[keyof typeof rules], host?: string): void => {
+    if (!working.has(key)) failed.set(key, { ...rule, key, host, failures: (failed.get(key)?.failures ?? 0) + 1 })
   }
-  for (const { endpoint, host, succeeded } of reports) {
-    if (succeeded) continue
+  for (const report of reports) {
+    if (report.succeeded) continue
+    const [endpoint, host, all] = keysOf(report)
     count(endpoint, rules.endpoint)
-    count(host, rules.host)
+    count(host, rules.host, all)
+    count(all, rules.host)
   }
-  const recovered = [...new Set(succeeded.filter(({ failing }) => failing).flatMap((one) => [one.endpoint, one.host]))]
+  const recovered = [...new Set(succeeded.filter(({ failing }) => failing).flatMap(keysOf))]
   const proven = [...new Set(succeeded.filter((one) => !one.proven).map(({ registrationId }) => registrationId))]
   if (proven.length > 0) await run(executor, context, markProven, [proven])
   if (recovered.length > 0) await run(executor, context, deleteRecovered, [recovered])
@@ -55,8 +61,15 @@ export async function reportEndpoints(
   }
 }
 
+/** The endpoint and the host of an owner, and the host for all, which holds nothing by itself. */
+function keysOf({ owner, endpoint, host }: EndpointReport): readonly [string, string, string] {
+  return [`${owner} ${endpoint}`, `${owner} ${host}`, host]
+}
+
 interface Failures {
   readonly key: string
+  /** Where one failure is enough while this has failed too often. */
+  readonly host: string | undefined
   readonly failures: number
   readonly tolerance: number
   readonly longestMs: number
@@ -89,20 +102,25 @@ const deleteRecovered = statement(
 const countFailures = statement(
   'webhook_endpoint_fail',
   `insert into {{schema}}.webhook_endpoint as e (key, tolerance, longest_hold_ms, failures, holds, held_until)
-   select key, tolerance, "longestMs", failures,
-          case when failures >= tolerance then 1 else 0 end,
-          case when failures >= tolerance then $2::timestamptz + $3 * interval '1 millisecond' else $2 end
-     from jsonb_to_recordset($1::jsonb) as given (key text, failures integer, tolerance smallint, "longestMs" integer)
+   select key, least(tolerance, enough), "longestMs", failures,
+          case when failures >= least(tolerance, enough) then 1 else 0 end,
+          case when failures >= least(tolerance, enough) then $2::timestamptz + $3 * interval '1 millisecond' else $2 end
+     from jsonb_to_recordset($1::jsonb) as given
+            (key text, host text, failures integer, tolerance smallint, "longestMs" integer)
+     left join lateral (
+       select 1::smallint as enough from {{schema}}.webhook_endpoint a where a.key = given.host and a.failures >= a.tolerance
+     ) a on true
     order by key
    on conflict (key) do update
-      set (failures, holds, held_until, probing) = (
+      set tolerance = excluded.tolerance,
+          (failures, holds, held_until, probing) = (
         select least(e.failures + excluded.failures, 1000000),
                case when is_over then least(e.holds + 1, 100) else e.holds end,
                case when is_over then $2::timestamptz + least($3 * power(2, least(e.holds, 20)), e.longest_hold_ms) * interval '1 millisecond'
                     else e.held_until end,
                e.probing and not is_over
           from (
-            select e.failures + excluded.failures >= e.tolerance and (e.probing or e.held_until <= $2::timestamptz) as is_over
+            select e.failures + excluded.failures >= excluded.tolerance and (e.probing or e.held_until <= $2::timestamptz) as is_over
           ) decision
       )`,
 )
