@@ -50,17 +50,17 @@ const factsOf = async (id: string) => {
 }
 const usd = (value: string) => ({ value, currency: 'USD' })
 const arrivals = { I1: '90.00', I2: '80.00' } as const
-const telling = async (transfer: TransferResource, { imad, kind, words }: Telling) =>
+const factFrom = async (transfer: TransferResource, { imad, kind, words }: Report) =>
   await payments.factOf(transfer, kind, {
     amount: usd(arrivals[imad]),
     source: { transactionId: imad, paymentDetails: { senderName: words } },
   })
-const tellings = fc.record({
+const reports = fc.record({
   imad: fc.constantFrom('I1' as const, 'I2' as const),
   kind: fc.constantFrom('accepted' as const, 'settled' as const),
   words: fc.constantFrom<string>('Ada', 'Grace'),
 })
-type Telling = typeof tellings extends fc.Arbitrary<infer T> ? T : never
+type Report = typeof reports extends fc.Arbitrary<infer T> ? T : never
 
 /** Decides about all exceptions of a transfer, one after the other; what cannot be applied is dismissed. */
 async function decideAll(transferId: string, decisions: readonly { at: number; apply: boolean }[]): Promise<void> {
@@ -81,12 +81,12 @@ it(
   () =>
     fc.assert(
       fc.asyncProperty(
-        fc.array(tellings, { minLength: 1, maxLength: 5 }),
+        fc.array(reports, { minLength: 1, maxLength: 5 }),
         fc.array(fc.record({ at: fc.nat(4), apply: fc.boolean() }), { maxLength: 5 }),
         async (said, decisions) => {
           const [before, tokens] = [await dollars(), await payments.balance()]
           const transfer = await payments.wireOnramp('100.00')
-          for (const one of said) await report([await telling(transfer, one)])
+          for (const one of said) await report([await factFrom(transfer, one)])
           const arrived = new Set(said.map(({ imad }) => imad))
           expect(await dollars()).toBe(before + [...arrived].reduce((sum, imad) => sum + Number(arrivals[imad]), 0))
           await decideAll(transfer.id, decisions)
@@ -97,7 +97,7 @@ it(
             expect(await dollars()).toBe(before)
             return
           }
-          await report([await telling(transfer, { imad, kind: 'settled', words: 'at last' })])
+          await report([await factFrom(transfer, { imad, kind: 'settled', words: 'at last' })])
           expect((await payments.reaches(transfer.id, 'complete')).amount).toEqual(usd(arrivals[imad]))
           expect(await payments.exceptions({ transferId: transfer.id })).toEqual([])
           expect(await dollars()).toBe(before + Number(arrivals[imad]))
@@ -114,8 +114,8 @@ describe('a held wire of which two reports wait', () => {
   it.each([0, 1])('is credited once when number %i is applied', async (which) => {
     const before = await dollars()
     const transfer = await payments.wireOnramp('100.00')
-    await report([await telling(transfer, { imad: 'I1', kind: 'accepted', words: 'Ada' })])
-    await report([await telling(transfer, { imad: 'I1', kind: 'settled', words: 'Ada' })])
+    await report([await factFrom(transfer, { imad: 'I1', kind: 'accepted', words: 'Ada' })])
+    await report([await factFrom(transfer, { imad: 'I1', kind: 'settled', words: 'Ada' })])
     const open = await payments.exceptions({ transferId: transfer.id })
     expect(open).toMatchObject([{ kind: 'accepted' }, { kind: 'settled' }])
     await payments.resolve(open[which]?.id ?? '', 'apply')

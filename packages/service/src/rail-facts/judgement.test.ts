@@ -125,51 +125,51 @@ describe('of another payment than the one that was applied', () => {
       ...(to === undefined ? {} : { destination: { transactionId: to } }),
       ...fields,
     })
-  const following = (transfer: JudgedTransfer, ...facts: readonly RailFact[]) =>
+  const behind = (transfer: JudgedTransfer, ...facts: readonly RailFact[]) =>
     facts.reduce((known, fact) => afterFact(known, fact, judge(fact, known)), transfer)
   const other = exception('other_transaction')
   const received = { ...other, receipt: usd('100.00') }
 
   it('a second wire is held wherever its transfer stands, once', () => {
-    const arrived = following(wire, paid('accepted', 'I1'))
-    const minted = following(arrived, paid('settled', 'I1', '0xa'))
+    const arrived = behind(wire, paid('accepted', 'I1'))
+    const minted = behind(arrived, paid('settled', 'I1', '0xa'))
     for (const transfer of [arrived, minted, { ...minted, status: 'complete' } as const]) {
       expect(judge(paid('accepted', 'I2'), transfer)).toEqual(received)
-      expect(judge(paid('settled', 'I2'), following(transfer, paid('accepted', 'I2')))).toEqual(other)
-      expect(judge(paid('accepted', 'I3'), following(transfer, paid('accepted', 'I2')))).toEqual(received)
+      expect(judge(paid('settled', 'I2'), behind(transfer, paid('accepted', 'I2')))).toEqual(other)
+      expect(judge(paid('accepted', 'I3'), behind(transfer, paid('accepted', 'I2')))).toEqual(received)
       expect(judge(paid('accepted', 'I2'), transfer, { acceptsAmount: true })).toEqual(received)
     }
   })
 
   it('a second wire is known by its IMAD, too', () => {
     const imad = (value: string) => factOf('accepted', { source: { paymentDetails: { imad: value } } })
-    expect(judge(imad('B'), following(wire, imad('A')))).toEqual(received)
-    expect(judge(imad('A'), following(wire, imad('A')))).toEqual(applied)
+    expect(judge(imad('B'), behind(wire, imad('A')))).toEqual(received)
+    expect(judge(imad('A'), behind(wire, imad('A')))).toEqual(applied)
   })
 
-  it('the same wire, told otherwise, is the same', () => {
-    const minted = following(wire, paid('accepted', 'I1'), paid('settled', 'I1', '0xa'))
+  it('the same wire, reported otherwise, is the same', () => {
+    const minted = behind(wire, paid('accepted', 'I1'), paid('settled', 'I1', '0xa'))
     expect(judge(paid('accepted', 'I1'), minted)).toEqual(applied)
     expect(judge(factOf('accepted'), minted)).toEqual(applied)
   })
 
   it('a payment settles once, and may be replaced before', () => {
-    const sent = following(transferOf(), paid('accepted', 'S', '0xa'))
+    const sent = behind(transferOf(), paid('accepted', 'S', '0xa'))
     expect(judge(paid('accepted', 'S', '0xb'), sent)).toEqual(applied)
-    const settled = following(sent, paid('settled', 'S', '0xb'))
+    const settled = behind(sent, paid('settled', 'S', '0xb'))
     expect(judge(paid('settled', 'S', '0xc'), settled)).toEqual(other)
     expect(judge(paid('settled', 'S', '0xa'), settled)).toEqual(other)
     expect(judge(paid('accepted', 'S', '0xc'), settled)).toEqual(other)
     expect(judge(paid('accepted', 'S', '0xa'), settled)).toEqual(applied)
   })
 
-  it('what is told first after a poll has ended the transfer fills it', () => {
-    const complete = following(transferOf(), paid('accepted', 'S', '0xa'))
+  it('what is reported first after a poll has ended the transfer fills it', () => {
+    const complete = behind(transferOf(), paid('accepted', 'S', '0xa'))
     expect(judge(paid('settled', 'S', '0xb'), { ...complete, status: 'complete' })).toEqual(applied)
   })
 
   it('a late report of an earlier step says nothing of legs that are described', () => {
-    const settled = following(transferOf(), paid('settled', 'S', '0xb'))
+    const settled = behind(transferOf(), paid('settled', 'S', '0xb'))
     expect(withoutOutdated(paid('accepted', 'S', '0xb'), settled)).not.toHaveProperty('source.transactionId')
     const polled = transferOf({ status: 'complete' })
     expect(withoutOutdated(paid('accepted', 'S'), polled)).toHaveProperty('source.transactionId', 'S')

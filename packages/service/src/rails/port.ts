@@ -64,6 +64,10 @@ export type RailAnswer =
 
 /** New information about one leg. */
 export interface RailLegDetails {
+  /**
+   * The rail's id of this movement of money. A second wire for a transfer, and a second settlement of a payment, are known by another one, and
+   * wait for a person.
+   */
   readonly transactionId?: string | undefined
   readonly paymentDetails?: PaymentDetails | undefined
 }

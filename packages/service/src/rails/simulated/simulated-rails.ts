@@ -22,6 +22,7 @@ import {
   type Route,
   reschedulePayment,
   reserveReferences,
+  type StoredRailPayment,
   selectPayments,
 } from './rail-payments.ts'
 import { imad } from './reference.ts'
@@ -137,11 +138,7 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
     },
     async get(reference) {
       const row = await getOne(reference)
-      if (row === undefined) return undefined
-      const { state, failure, route } = row
-      const amount = amountOf(route)
-      if (state !== 'accepted') return { reference, state, failure, amount }
-      return { reference, state, failure: null, amount, reachedAt: row.represented_at?.toISOString() }
+      return row && paymentOf(row)
     },
     cancel: async (transferId) => cancellationOf(await cancelPayment(system, options, transferId)),
     virtualAccounts,
@@ -155,6 +152,12 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
     stop: () => ticker.stop(),
     simulation: createSimulation({ ...options, virtualClock, ticker, nextSequence, virtualAccounts }),
   }
+}
+
+function paymentOf({ reference, state, failure, route, represented_at }: StoredRailPayment): RailPayment {
+  const amount = amountOf(route)
+  if (state !== 'accepted') return { reference, state, failure, amount }
+  return { reference, state, failure: null, amount, reachedAt: represented_at?.toISOString() }
 }
 
 /** Earlier releases wrote payments without their currency. */
