@@ -37,7 +37,7 @@ test('besides them, only workers, simulated sides and functions for deployers ru
     'database/tenant.ts',
     'housekeeping.ts',
     'rail-exceptions/rail-exceptions.ts',
-    'rail-facts/inbound-wires.ts',
+    'rail-facts/polled-transfers.ts',
     'rail-facts/unreadable-report.ts',
     'rails/simulated/fact-ticker.ts',
     'rails/simulated/simulated-rails.ts',
