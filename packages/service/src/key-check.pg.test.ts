@@ -29,6 +29,7 @@ async function readinessOf({ fetch }: Service) {
 it('refuses a key that is not that of the database, at the start and at each probe', async () => {
   const key = randomBytes(32)
   const right = serviceWith('probes', key)
+  await expect(right.start()).rejects.toMatchObject({ code: 'not_migrated' })
   await right.migrate()
   await right.start()
   const logger = recordingLogger()

@@ -1,27 +1,25 @@
+import { OutlayError } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import { einPlace } from './accounts/accounts.ts'
 import { virtualAccountIndex, virtualAccountPlace } from './automations/automations.ts'
 import { inTransaction, type ServiceContext, type Tx } from './context.ts'
+import { sqlStateOf } from './database/conflict.ts'
 import { type Executor, run, statement } from './database/statement.ts'
+
+const undefinedTable = '42P01'
 
 type KeyContext = Pick<ServiceContext, 'schema' | 'secrets'>
 
 /**
  * Refuses keys that are not those of the database: under others, virtual accounts are not found, so that deposits are returned, and requests
  * are not recognized. The first process stores digests of its keys, if they open what is stored.
- * @throws Error that says which keys are others.
+ * @throws Error that says which keys are others. OutlayError `not_migrated`.
  */
 export async function checkKeys(context: ServiceContext): Promise<void> {
   const { checks } = context.secrets
-  const known = await inTransaction(context, async (tx) => {
-    const before = await readChecks(tx, context)
-    const others = othersOf(context, before)
-    if (others.length > 0) throw new Error(otherKeys(others))
-    if ([...checks.keys()].every((name) => before.has(name))) return before
-    await checkStored(tx, context)
-    // Waits for another process that stores its own.
-    await run(tx, context, insertChecks, [[...checks.keys()], [...checks.values()]])
-    return await readChecks(tx, context)
+  const known = await inTransaction(context, (tx) => storeChecks(tx, context)).catch((error: unknown) => {
+    if (sqlStateOf(error) !== undefinedTable) throw error
+    throw new OutlayError('not_migrated', 'A migration of this release has not run. Run migrate() first.')
   })
   const others = othersOf(context, known)
   if (others.length > 0) throw new Error(otherKeys(others))
@@ -31,6 +29,19 @@ export async function checkKeys(context: ServiceContext): Promise<void> {
       { keys: missing },
       'Keys that the database knows are not in encryptionKey; what they have sealed cannot be read. Give all the keys.',
     )
+}
+
+/** Stores these keys as those of the database, as far as it has none of their names. Resolves with all that it has. */
+async function storeChecks(tx: Tx, context: ServiceContext): Promise<ReadonlyMap<string, string>> {
+  const { checks } = context.secrets
+  const before = await readChecks(tx, context)
+  const others = othersOf(context, before)
+  if (others.length > 0) throw new Error(otherKeys(others))
+  if ([...checks.keys()].every((name) => before.has(name))) return before
+  await checkStored(tx, context)
+  // Waits for another process that stores its own.
+  await run(tx, context, insertChecks, [[...checks.keys()], [...checks.values()]])
+  return await readChecks(tx, context)
 }
 
 /** Names of this process's keys that are others than those of the database. Reads on any connection. */

@@ -33,7 +33,7 @@ export interface Secrets {
   open(sealed: string, place: SecretPlace): string
   /** Keyed digest (HMAC-SHA256, base64url) of a value for one purpose: blind indexes, cursors, fingerprints. */
   mac(purpose: string, value: string): string
-  /** What tells these keys from others and gives none of them away: a digest for each, by `digests` or `key:` and its id. */
+  /** A digest of each key, which no other key has and which gives it away to nobody, by `digests` or `key:` and its id. */
   readonly checks: ReadonlyMap<string, string>
 }
 

@@ -222,6 +222,7 @@ const readSubmitted = rowDecoder('account', {
   tos_attestation: Column.nullable(Column.json<Readonly<Record<string, unknown>>>()),
 })
 
+/** Place of the sealed tax identifier of an account. */
 export function einPlace(accountId: string) {
   return { table: 'account', column: 'ein', row: accountId }
 }
