@@ -36,6 +36,7 @@ test('besides them, only workers, simulated sides and functions for deployers ru
     'bank-links/simulated.ts',
     'database/tenant.ts',
     'housekeeping.ts',
+    'key-check.ts',
     'rail-exceptions/rail-exceptions.ts',
     'rail-facts/polled-transfers.ts',
     'rail-facts/unreadable-report.ts',
