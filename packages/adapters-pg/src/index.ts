@@ -1,6 +1,8 @@
 import '@outlay/core/node-version'
 
 export * from './backend.ts'
+export { type BatchListOptions, type BatchQuery, batchList } from './batches/batch-list.ts'
+export { type AuditTrail, type AuditTrailOptions, auditTrail } from './control/audit-trail.ts'
 export * from './database/driver.ts'
 export type { Row, Statement } from './database/statement.ts'
 export * from './drivers/pg.ts'
