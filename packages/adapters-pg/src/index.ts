@@ -13,6 +13,11 @@ export * from './inspection/health.ts'
 export type { HoldFacts } from './inspection/holds.ts'
 export * from './inspection/inspection.ts'
 export type { PlaceFacts } from './inspection/place.ts'
+export {
+  type RemoteIdQuery,
+  type RemoteIdSearchOptions,
+  remoteIdSearch,
+} from './inspection/remote-id-search.ts'
 export type { ReturnRecord } from './inspection/return-records.ts'
 export type { SchemaDifference } from './inspection/schema-differences.ts'
 export * from './inspection/schema-state.ts'

@@ -81,6 +81,12 @@ describe('accounts outside of a permission', async () => {
     const bulk = await call('POST /bulk/transfers/cancel', { as, body: { filter: { currency: 'USD' }, dryRun: true } })
     expect(bulk.json).toMatchObject({ count: 6, accounts: 2 })
     texts.push(bulk.text)
+    const [mine, theirs] = [own[0]?.id, foreign[0]?.id]
+    await pool.query(`update outlay.transfer set remote_id = 'r-1' where id = any ($1)`, [[mine, theirs]])
+    const byRemoteId = await call<Page>('GET /transfers/by-remote-id?remoteId=r-1', { as })
+    expect(byRemoteId.json.transfers.map(({ id }) => id)).toEqual([mine])
+    expect((await call<Page>('GET /transfers/by-remote-id?remoteId=r-1')).json.transfers).toHaveLength(2)
+    texts.push(byRemoteId.text)
     for (const text of texts) for (const { id } of foreign) expect(text).not.toContain(id)
     for (const text of texts) expect(text).not.toContain('other')
   })

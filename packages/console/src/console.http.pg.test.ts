@@ -1,5 +1,6 @@
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { admin, consoleHost, type Json, send } from '../test/host.ts'
 import { maxBodyBytes } from './http/body.ts'
@@ -8,6 +9,9 @@ describe('the console over HTTP', async () => {
   const host = await consoleHost()
   const { call, enqueue, engine, pool } = host
   const reason = 'a test of requests'
+  const waitingForLocks = async () =>
+    (await pool.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+      .rows.length
   const none = { 'x-outlay-console': '' }
 
   it('refuses an action that a page of another site may have sent', async () => {
@@ -97,6 +101,24 @@ describe('the console over HTTP', async () => {
     expect(await engine.audit.list()).toEqual([])
   })
 
+  it('takes no more connections than it may, and makes others wait for their turn', async () => {
+    const url = await host.serve({ concurrency: 1, timeoutMs: 6_000 })
+    const { id } = await enqueue()
+    const open = await pool.connect()
+    await open.query('begin')
+    await open.query('select from outlay.transfer where id = $1 for update', [id])
+    const holding = send(url, `POST /transfers/${id}/hold`, { body: { reason } })
+    await waitUntil(async () => (await waitingForLocks()) === 1)
+    const others = [send(url, `POST /transfers/${id}/hold`, { body: { reason } }), send(url, 'GET /transfers')]
+    await send(url, 'GET /me', { as: null })
+    expect(await waitingForLocks()).toBe(1)
+    await open.query('rollback')
+    open.release()
+    const answers = await Promise.all([holding, ...others])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(answers[1]?.json).toMatchObject({ changed: false })
+  })
+
   it('gives up code that hangs, and says that the outcome is not known', async () => {
     const { id } = await enqueue()
     const hanging = { ...engine, transfers: { ...engine.transfers, compare: () => new Promise<never>(() => {}) } }
@@ -144,9 +166,10 @@ describe('the console over HTTP', async () => {
   })
 
   it('answers 500 without the text of an error, which the log has with the id of the request', async () => {
-    const failing = { ...engine, backlog: () => Promise.reject(new Error('a column "pin" with password=hunter2')) }
-    const url = await host.serve({ engine: failing })
-    const { json, text } = await send<{ requestId: string }>(url, 'GET /backlog')
+    const { id } = await enqueue()
+    const fail = () => Promise.reject(new Error('a column "pin" with password=hunter2'))
+    const url = await host.serve({ engine: { ...engine, transfers: { ...engine.transfers, hold: fail } } })
+    const { json, text } = await send<{ requestId: string }>(url, `POST /transfers/${id}/hold`, { body: { reason } })
     expect(json).toMatchObject({ status: 500, code: 'internal_error' })
     expect(text).not.toContain('pin')
     const entry = host.logger.entries.find(({ fields }) => fields['requestId'] === json.requestId)

@@ -57,7 +57,8 @@ describe('no answer', async () => {
           .replace(':transferId', transferId)
           .replace(':batchId', batch.id)
           .replace(':accountId', 'acme')
-        const query = path.endsWith('by-key') ? `?accountId=acme&idempotencyKey=${transfer.idempotencyKey}` : ''
+        const byKey = path.endsWith('by-key') ? `?accountId=acme&idempotencyKey=${transfer.idempotencyKey}` : ''
+        const query = path.endsWith('by-remote-id') ? '?remoteId=r' : byKey
         expect([path, await ask(`${method.toUpperCase()} ${filled}${query}`)]).toEqual([path, 200])
       }
     }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { auditTrail, batchList, type Driver, inspect, postgres } from '@outlay/adapters-pg'
-import { type Engine, type Logger, OutlayError } from '@outlay/core'
+import { auditTrail, batchList, type Driver, inspect, postgres, remoteIdSearch } from '@outlay/adapters-pg'
+import { createEngine, type Engine, type Gateway, type Logger, OutlayError } from '@outlay/core'
 import { checkNames, checkNumbers, timerRange } from '@outlay/core/adapter'
 import { type Authorize, createAuthorization } from './authorization/authorization.ts'
 import { boundedDriver } from './bounded-driver.ts'
 import type { ConsoleContext, Transaction } from './context.ts'
 import { answerJson, answerProblem, withoutBody } from './http/answer.ts'
 import { type NodeListener, nodeListener } from './http/node-listener.ts'
+import { createPlaces } from './http/places.ts'
 import { notFound, problemOf, refusal } from './http/problem.ts'
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts'
 import { checkSameOrigin } from './http/same-origin.ts'
@@ -34,6 +35,11 @@ export interface ConsoleOptions<Tx> {
   readonly authorizeTimeoutMs?: number | undefined
   /** How long an answer may take, in milliseconds. A statement of the database is given up after three quarters of that. Default 20 000. */
   readonly timeoutMs?: number | undefined
+  /**
+   * Requests that use the database at once, each with one connection; others wait. Default: half of the connections that the driver may open,
+   * four at most.
+   */
+  readonly concurrency?: number | undefined
   /** Requests of one person, in this process. Default 20 a second, and 60 at once. */
   readonly rateLimit?: RateLimit | undefined
   /** Names of pairs of metadata whose values are shown as they are. In others, what may be an account number is hidden. Default: none. */
@@ -54,7 +60,7 @@ export interface Console {
 
 const optionNames = [
   ...['engine', 'driver', 'schema', 'queueSchema', 'authorize', 'basePath', 'authorizeTimeoutMs', 'timeoutMs'],
-  ...['rateLimit', 'shownMetadata', 'logger'],
+  ...['rateLimit', 'concurrency', 'shownMetadata', 'logger'],
 ]
 
 /** The path of the API below the console, which leaves room for its pages. */
@@ -77,6 +83,7 @@ export function createConsole<Tx>(options: ConsoleOptions<Tx>): Console {
   const context = createContext(options, timeoutMs)
   const authorize = createAuthorization({ authorize: options.authorize, timeoutMs: authorizeTimeoutMs, logger })
   const spend = createRateLimit(options.rateLimit ?? defaultRate)
+  const enter = createPlaces(options.concurrency ?? placesOf(driver.maxConnections))
   const find = createRouter(routes)
   const openapi = writeOpenApi(routes, version)
 
@@ -89,7 +96,8 @@ export function createConsole<Tx>(options: ConsoleOptions<Tx>): Console {
     const found = path === undefined ? undefined : find(request.method, path)
     if (found === undefined) throw notFound()
     if ('allow' in found) return refuseMethod(found.allow, requestId)
-    return answerJson(await dispatch({ context, person, request, signal }, found), requestId)
+    const body = await enter(signal, () => dispatch({ context, person, request, signal }, found))
+    return answerJson(body, requestId)
   }
   const fetch = async (request: Request): Promise<Response> => {
     const requestId = randomBytes(12).toString('hex')
@@ -103,6 +111,9 @@ export function createConsole<Tx>(options: ConsoleOptions<Tx>): Console {
   return { fetch, listener: nodeListener(fetch), openapi }
 }
 
+/** Half of the connections, four at most: payments need the others. */
+const placesOf = (connections = 8): number => Math.max(1, Math.min(4, Math.floor(connections / 2)))
+
 const defaultRate: RateLimit = { perSecond: 20, burst: 60 }
 
 function checkOptions<Tx>(options: ConsoleOptions<Tx>): void {
@@ -115,7 +126,11 @@ function checkOptions<Tx>(options: ConsoleOptions<Tx>): void {
   checkNumbers({ timeoutMs, authorizeTimeoutMs }, { timeoutMs: timerRange, authorizeTimeoutMs: timerRange })
   checkNames(rateLimit, ['perSecond', 'burst'], 'rateLimit')
   const { perSecond, burst } = rateLimit
-  checkNumbers({ perSecond, burst }, { perSecond: { min: 0.01 }, burst: { min: 1 } })
+  const { concurrency = 1 } = options
+  checkNumbers(
+    { perSecond, burst, concurrency },
+    { perSecond: { min: 0.01 }, burst: { min: 1 }, concurrency: { min: 1 } },
+  )
 }
 
 function createContext<Tx>(
@@ -126,8 +141,13 @@ function createContext<Tx>(
   const trail = auditTrail({ driver, schema })
   return {
     engine: engine as Engine<Transaction>,
+    reads: createEngine({
+      backend: postgres({ driver, schema, queueSchema }),
+      gateway: noGateway,
+    }) as Engine<Transaction>,
     inspection: inspect({ driver, schema, queueSchema }) as ConsoleContext['inspection'],
     listBatches: batchList({ driver, schema }),
+    searchRemoteId: remoteIdSearch({ driver, schema }),
     schema,
     shownMetadata: new Set(shownMetadata),
     act: (actor, work) =>
@@ -141,6 +161,12 @@ function createContext<Tx>(
         )
       }),
   }
+}
+
+/** Reads send nothing, and ask no service. */
+const noGateway: Gateway = {
+  submit: () => Promise.reject(new Error('The console sends nothing.')),
+  get: () => Promise.reject(new Error('The console reads nothing at the service.')),
 }
 
 /** The path below the prefix of the API; undefined for any other. */

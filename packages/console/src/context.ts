@@ -1,4 +1,4 @@
-import type { BatchQuery, Inspection } from '@outlay/adapters-pg'
+import type { BatchQuery, Inspection, RemoteIdQuery } from '@outlay/adapters-pg'
 import type { Batch, Engine } from '@outlay/core'
 
 /** The host's own transaction: the console only passes it on. */
@@ -15,9 +15,13 @@ export interface ActionEntry {
 
 /** What handlers of routes work with. */
 export interface ConsoleContext {
+  /** The host's engine, for commands and what they ask the service. */
   readonly engine: Engine<Transaction>
+  /** An engine on the same database whose reads wait for nothing for long. It has no gateway. */
+  readonly reads: Engine<Transaction>
   readonly inspection: Inspection<Transaction>
   readonly listBatches: (query: BatchQuery) => Promise<readonly Batch[]>
+  readonly searchRemoteId: (query: RemoteIdQuery) => Promise<readonly string[]>
   readonly schema: string
   /** Names of pairs of metadata whose values are shown as they are. */
   readonly shownMetadata: ReadonlySet<string>

@@ -17,6 +17,7 @@ const bodies: Readonly<Record<string, Json | undefined>> = {
   endStop: { reason, scope: 'all' },
   listTransfers: undefined,
   findTransfer: undefined,
+  findTransfersByRemoteId: undefined,
   totalTransfers: undefined,
   listStuckTransfers: undefined,
   showTransfer: undefined,
@@ -59,6 +60,11 @@ const bodies: Readonly<Record<string, Json | undefined>> = {
   removeSubscription: { reason },
 }
 
+const queries: Readonly<Record<string, string>> = {
+  findTransfer: '?accountId=acme&idempotencyKey=known',
+  findTransfersByRemoteId: '?remoteId=r',
+}
+
 /** Routes whose permission is that of whoever asks. */
 const ofAnybody = ['showPerson']
 
@@ -80,7 +86,7 @@ describe('every route', async () => {
       .replace(':batchId', batch.id)
       .replace(':accountId', 'acme')
       .replace(':subscription', 'books')
-    return `${method.toUpperCase()} ${filled}${id === 'findTransfer' ? '?accountId=acme&idempotencyKey=known' : ''}`
+    return `${method.toUpperCase()} ${filled}${queries[id] ?? ''}`
   }
 
   it('is tried here', () => {

@@ -67,9 +67,9 @@ const accountSchema = component(
   }),
 )
 
-async function readAccount({ engine, inspection }: ConsoleContext, accountId: string) {
-  const state = await engine.accounts.get(accountId)
-  const stop = (await engine.stops.list()).find(({ scope, name }) => scope === 'account' && name === accountId)
+async function readAccount({ reads, inspection }: ConsoleContext, accountId: string) {
+  const state = await reads.accounts.get(accountId)
+  const stop = (await reads.stops.list()).find(({ scope, name }) => scope === 'account' && name === accountId)
   const { refused } = await inspection.holds(accountId)
   const backlog = await inspection.accounts({ accountIds: [accountId] })
   return { ...state, stopped: stop ?? null, credentialsRefused: refused.length > 0, backlog }
@@ -145,13 +145,15 @@ const configureAccount = route({
   about: 'account',
   body: limitsBody,
   answer: changedSchema,
-  handle: ({ context, person, subject, body: { reason, ...change } }) =>
-    context.act(person.actor, async (tx, record) => {
-      const before = await context.engine.accounts.get(subject)
+  async handle({ context, person, subject, body: { reason, ...change } }) {
+    const { ratePerSecond, concurrency, weight } = await context.reads.accounts.get(subject)
+    const before = { accountId: subject, ratePerSecond, concurrency, weight }
+    return context.act(person.actor, async (tx, record) => {
       await context.engine.accounts.configure(tx, subject, change as AccountLimitsChange)
       await record({ command: 'accounts.configure', reason, before, after: { accountId: subject, ...change } })
       return { accountId: subject, changed: true, count: null }
-    }),
+    })
+  },
 })
 
 /** Reads and actions of accounts. */

@@ -32,11 +32,11 @@ const listAudit = route({
     if (transferId === undefined && subject !== 'all')
       throw parameterError('transferId', 'is needed: you may read some accounts. Name a transfer of one of them.')
     if (transferId !== undefined) {
-      const transfer = await context.engine.transfers.get(transferId)
+      const transfer = await context.reads.transfers.get(transferId)
       if (transfer === undefined || !covers(subject, transfer.accountId)) throw notFound()
     }
     const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined))
-    const records = await context.engine.audit.list({ ...given, limit: limit + 1 })
+    const records = await context.reads.audit.list({ ...given, limit: limit + 1 })
     const page = records.slice(0, limit)
     return {
       records: page.map(viewRecord),

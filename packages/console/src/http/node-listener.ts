@@ -1,6 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 
 /** What answers one request, as servers of the web's own types call it. */
 export type FetchHandler = (request: Request) => Promise<Response>
@@ -47,10 +45,7 @@ function readRequest(request: IncomingMessage, signal: AbortSignal): Request {
   const at = new URL(`/${url.replace(/^\/+/, '')}`, 'http://localhost')
   if (method === 'GET' || method === 'HEAD') return new Request(at, { method, headers, signal })
   const { body: parsed } = request as { readonly body?: unknown }
-  const body =
-    parsed === undefined || !request.readableDidRead
-      ? (Readable.toWeb(request) as ReadableStream<Uint8Array>)
-      : textOf(parsed)
+  const body = parsed === undefined || !request.readableDidRead ? streamOf(request) : textOf(parsed)
   return new Request(at, { method, headers, body, duplex: 'half', signal } as RequestInit)
 }
 
@@ -58,3 +53,35 @@ const textOf = (parsed: unknown): string | Uint8Array<ArrayBuffer> =>
   typeof parsed === 'string' || parsed instanceof Uint8Array
     ? (parsed as string | Uint8Array<ArrayBuffer>)
     : JSON.stringify(parsed)
+
+/**
+ * The body as a stream that touches the request only when somebody reads. A body that nobody reads, or not to its end, is drained by the server,
+ * so that the answer arrives and the connection lives on.
+ */
+function streamOf(request: IncomingMessage): ReadableStream<Uint8Array> {
+  let isBegun = false
+  return new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (!isBegun) {
+          isBegun = true
+          request
+            .on('data', (chunk: Buffer) => {
+              request.pause()
+              controller.enqueue(new Uint8Array(chunk))
+            })
+            .once('end', () => controller.close())
+            .once('error', (error) => controller.error(error))
+            .once('close', () => {
+              if (!request.complete) controller.error(new Error('The connection was closed.'))
+            })
+        }
+        request.resume()
+      },
+      cancel() {
+        request.removeAllListeners('data').removeAllListeners('end').resume()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -59,9 +59,9 @@ const showBacklog = route({
       }),
     }),
   ),
-  async handle({ context: { engine, inspection } }) {
+  async handle({ context: { reads, inspection } }) {
     const { workers } = await inspection.place()
-    return { ...(await engine.backlog()), workers }
+    return { ...(await reads.backlog()), workers }
   },
 })
 
@@ -117,7 +117,7 @@ const showSending = route({
       ),
     }),
   ),
-  handle: ({ context }) => context.engine.sending(),
+  handle: ({ context }) => context.reads.sending(),
 })
 
 const stopBody = component(

@@ -32,7 +32,7 @@ const showPolicies = route({
   query: z.strictObject({ version: z.coerce.number().int().min(0).max(2_147_483_647).optional() }),
   answer: policiesSchema,
   async handle({ context, query: { version } }) {
-    const found = await context.engine.policies.get({ version })
+    const found = await context.reads.policies.get({ version })
     if (found === undefined) throw notFound()
     return view(found)
   },

@@ -28,7 +28,14 @@ export async function dispatch(arrived: Arrived, { route, params }: Match): Prom
   const subject = await findSubject(context, person, { route, params })
   const query = check(route.query ?? noQuery, readQuery(new URL(request.url).searchParams), true)
   const body = route.body === undefined ? undefined : check(route.body, await readJson(request, signal), false)
-  const result = await route.handle({ context, person, subject, params, query, body, signal })
+  // Before the commit, so that an action that was done does not seem to have failed.
+  const act: ConsoleContext['act'] = (actor, work) =>
+    context.act(actor, async (tx, record) => {
+      const result = await work(tx, record)
+      route.answer.parse(result)
+      return result
+    })
+  const result = await route.handle({ context: { ...context, act }, person, subject, params, query, body, signal })
   return route.answer.parse(result)
 }
 
@@ -66,11 +73,11 @@ async function findSubject(
   }
 }
 
-const findTransfer = async ({ engine }: ConsoleContext, id = ''): Promise<StoredTransfer | undefined> =>
-  Id.is(id) ? engine.transfers.get(id) : undefined
+const findTransfer = async ({ reads }: ConsoleContext, id = ''): Promise<StoredTransfer | undefined> =>
+  Id.is(id) ? reads.transfers.get(id) : undefined
 
-const findBatch = async ({ engine }: ConsoleContext, id = ''): Promise<Batch | undefined> =>
-  Id.is(id) ? engine.batches.get(id) : undefined
+const findBatch = async ({ reads }: ConsoleContext, id = ''): Promise<Batch | undefined> =>
+  Id.is(id) ? reads.batches.get(id) : undefined
 
 interface Wish {
   /** Null for what is of any account, which needs a permission on all. */

@@ -9,7 +9,7 @@ import { heldSchema } from './held-view.ts'
 import { transferSchema, viewTransfer } from './transfer-view.ts'
 
 /** Why, for the audit. */
-export const reasonSchema = z.string().min(1).max(1_000)
+export const reasonSchema = z.string().max(1_000).regex(/\S/, 'says nothing')
 
 /** The body of an action that needs nothing but its reason. */
 export const reasonBody = component('Reason', z.strictObject({ reason: reasonSchema }))

@@ -7,7 +7,7 @@ const moment = z.iso.datetime({ offset: true }).meta({ description: 'ISO 8601 wi
 /** Pairs of metadata, in a body and, as `metadata[name]=value`, in a query. */
 const metadata = z
   .record(z.string().min(1).max(40), z.string().max(500))
-  .refine((pairs) => Object.keys(pairs).length <= 5, 'has at most five pairs')
+  .refine((pairs) => [1, 2, 3, 4, 5].includes(Object.keys(pairs).length), 'has one to five pairs')
 
 const members = {
   accountId: text.optional(),
@@ -17,7 +17,7 @@ const members = {
   reason: text.optional(),
   currency: text.optional(),
   batchId: text.optional(),
-  metadata: metadata.optional().meta({ description: 'At most five pairs; in a query `metadata[name]=value`.' }),
+  metadata: metadata.optional().meta({ description: 'One to five pairs; in a query `metadata[name]=value`.' }),
   createdAfter: moment.optional(),
   createdBefore: moment.optional(),
 }

@@ -53,9 +53,34 @@ const findTransfer = route({
   answer: component('FoundTransfer', z.object({ transfer: transferSchema })),
   async handle({ context, subject, query: { accountId, idempotencyKey } }) {
     if (!covers(subject, accountId)) throw notFound()
-    const transfer = await context.engine.transfers.getByKey(accountId, idempotencyKey)
+    const transfer = await context.reads.transfers.getByKey(accountId, idempotencyKey)
     if (transfer === undefined) throw notFound()
     return { transfer: viewTransfer(transfer, context.shownMetadata) }
+  },
+})
+
+/** Most transfers of different accounts with one id at the service. */
+const mostAlike = 20
+
+const findByRemoteId = route({
+  id: 'findTransfersByRemoteId',
+  tag: 'Transfers',
+  method: 'get',
+  path: '/transfers/by-remote-id',
+  summary: 'Transfers by their id at the service, the newest first, at most 20: each account and gateway has its own',
+  permission: 'read',
+  about: 'accounts',
+  query: z.strictObject({ remoteId: z.string().min(1).max(255) }),
+  answer: component('FoundTransfers', z.object({ transfers: z.array(transferSchema) })),
+  async handle({ context, subject, query: { remoteId } }) {
+    const accountIds = subject === 'all' ? undefined : subject
+    const ids = await context.searchRemoteId({ remoteId, accountIds, limit: mostAlike })
+    const transfers = []
+    for (const id of ids) {
+      const found = await context.reads.transfers.get(id)
+      if (found !== undefined) transfers.push(viewTransfer(found, context.shownMetadata))
+    }
+    return { transfers }
   },
 })
 
@@ -197,8 +222,8 @@ const showTransfer = route({
   async handle({ context, subject: { id } }) {
     const evidence = await readEvidence(context, id)
     const [stuck] = await context.inspection.stuck({ id, limit: 1 })
-    const held = await context.engine.transfers.holds(id)
-    const records = await context.engine.audit.list({ transferId: id, limit: 100 })
+    const held = await context.reads.transfers.holds(id)
+    const records = await context.reads.audit.list({ transferId: id, limit: 100 })
     const { client, submissionKey, unknownSince, nextAttemptAt, nextPollAt, jobState } = evidence.summary
     return {
       ...evidence,
@@ -245,6 +270,7 @@ const proveTransfer = route({
 export const transferReads: readonly Route[] = [
   listTransfers,
   findTransfer,
+  findByRemoteId,
   totalTransfers,
   listStuck,
   showTransfer,

@@ -12,7 +12,7 @@ function contextOf(pages: Readonly<Record<string, TransferPage>>) {
     asked.push(query)
     return pages[query.accountId ?? 'all'] ?? { transfers: [], nextCursor: null }
   }
-  return { context: { engine: { transfers: { find } } } as unknown as ConsoleContext, asked }
+  return { context: { reads: { transfers: { find } } } as unknown as ConsoleContext, asked }
 }
 
 const page = (ids: readonly string[], nextCursor: string | null): TransferPage => ({

@@ -64,7 +64,7 @@ export async function findTransfers(
   const pages: FoundPage[] = []
   for (const accountId of accountsOf(accounts, filter)) {
     const query = compact({ ...filter, accountId, limit, cursor })
-    pages.push(await context.engine.transfers.find(query, tx))
+    pages.push(await context.reads.transfers.find(query, tx))
   }
   // What is behind the place where one of the searches stopped is not known of that account.
   const edge = pages
@@ -98,7 +98,7 @@ export async function collectTransfers(
       reads += 1
       if (reads > mostReads) throw refusal(422, 'The filter is too wide to be read at once: narrow it by times.')
       const query = compact({ ...filter, accountId, limit: collectedAtOnce, cursor })
-      const page = await context.engine.transfers.find(query, tx)
+      const page = await context.reads.transfers.find(query, tx)
       collected.push(...page.transfers)
       if (collected.length > most)
         throw refusal(422, `More than ${most} transfers match: narrow the filter, or take them in parts by times.`)
