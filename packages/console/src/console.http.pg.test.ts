@@ -127,25 +127,22 @@ describe('the console over HTTP', async () => {
     expect(json).toMatchObject({ status: 503, detail: expect.stringContaining('may have been done') })
   })
 
-  it('gives up a body that does not end', async () => {
-    const url = new URL(await host.serve({ timeoutMs: 300 }))
+  it('gives up a body that does not end, and serves others meanwhile', async () => {
+    const url = new URL(await host.serve({ timeoutMs: 4_000, concurrency: 1 }))
     const { id } = await enqueue()
     const headers = {
-      'content-type': 'application/json',
-      'x-outlay-console': '1',
+      ...{ 'content-type': 'application/json', 'x-outlay-console': '1', connection: 'close' },
       'x-test-person': JSON.stringify(admin),
     }
-    const status = await new Promise<number | undefined>((resolve, reject) => {
-      const sent = httpRequest({
-        ...{ host: url.hostname, port: url.port, method: 'POST', path: `/api/transfers/${id}/hold`, headers },
-      })
-      sent.on('error', reject).on('response', (answer) => {
-        resolve(answer.statusCode)
-        sent.destroy()
-      })
-      sent.write('{"reason":')
+    const path = `/api/transfers/${id}/hold`
+    const sent = httpRequest({ hostname: url.hostname, port: url.port, method: 'POST', path, headers })
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      sent.on('error', reject).on('response', ({ statusCode }) => resolve(statusCode))
     })
-    expect([400, 503]).toContain(status)
+    sent.write('{"reason":')
+    for (let at = 0; at < 3; at += 1) expect((await send(url.origin, 'GET /transfers')).status).toBe(200)
+    expect([400, 503]).toContain(await answered)
+    sent.destroy()
   })
 
   it('takes a body that a parser of the server has read', async () => {

@@ -96,8 +96,7 @@ export function createConsole<Tx>(options: ConsoleOptions<Tx>): Console {
     const found = path === undefined ? undefined : find(request.method, path)
     if (found === undefined) throw notFound()
     if ('allow' in found) return refuseMethod(found.allow, requestId)
-    const body = await enter(signal, () => dispatch({ context, person, request, signal }, found))
-    return answerJson(body, requestId)
+    return answerJson(await dispatch({ context, person, request, signal, enter }, found), requestId)
   }
   const fetch = async (request: Request): Promise<Response> => {
     const requestId = randomBytes(12).toString('hex')

@@ -15,6 +15,8 @@ export interface Arrived {
   readonly person: Person
   readonly request: Request
   readonly signal: AbortSignal
+  /** Waits for a place at the database. Nobody has one while a body arrives, which may take long. */
+  readonly enter: <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>
 }
 
 const noQuery = z.strictObject({})
@@ -24,8 +26,8 @@ const noQuery = z.strictObject({})
  * not do it does not learn what would have been wrong.
  */
 export async function dispatch(arrived: Arrived, { route, params }: Match): Promise<unknown> {
-  const { context, person, request, signal } = arrived
-  const subject = await findSubject(context, person, { route, params })
+  const { context, person, request, signal, enter } = arrived
+  const subject = await enter(signal, () => findSubject(context, person, { route, params }))
   const query = check(route.query ?? noQuery, readQuery(new URL(request.url).searchParams), true)
   const body = route.body === undefined ? undefined : check(route.body, await readJson(request, signal), false)
   // Before the commit, so that an action that was done does not seem to have failed.
@@ -35,7 +37,8 @@ export async function dispatch(arrived: Arrived, { route, params }: Match): Prom
       route.answer.parse(result)
       return result
     })
-  const result = await route.handle({ context: { ...context, act }, person, subject, params, query, body, signal })
+  const call = { context: { ...context, act }, person, subject, params, query, body, signal }
+  const result = await enter(signal, () => route.handle(call))
   return route.answer.parse(result)
 }
 
