@@ -1,3 +1,4 @@
+import { waitUntil } from '@outlay/testing'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import { admin, consoleHost, send } from '../test/host.ts'
@@ -198,13 +199,42 @@ describe('the console', async () => {
     expect((await records()).map(([command]) => command)).toEqual(['subscriptions.remove', 'subscriptions.replay'])
   })
 
-  it('decides about a return that is held', async () => {
+  it('decides about a return that is held, by the identity that the timeline shows', async () => {
     const { id } = await enqueue()
-    const refused = await call(`POST /transfers/${id}/resolve-return`, {
-      body: { ...body, identity: 'none', dismissed: true },
+    await engine.start()
+    const done = await waitUntil(async () => {
+      const found = await engine.transfers.get(id)
+      return found?.status === 'complete' ? found : undefined
     })
-    expect(refused.json).toMatchObject({ status: 409, code: 'conflict' })
-    expect(await records()).toEqual([])
+    await engine.stop()
+    const returns = [{ code: 'R10', amount: null, occurredAt: '2026-01-09T09:00:00.000Z' }]
+    const observed = { remoteId: done.remoteId ?? '', status: 'complete' as const, failure: null, returns }
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [observed]))
+    const timeline = await call<{ returns: { identity: string }[] }>(`GET /transfers/${id}`)
+    const path = `POST /transfers/${id}/resolve-return`
+    expect((await call(path, { body: { ...body, identity: 'none', dismissed: true } })).status).toBe(409)
+    const identity = timeline.json.returns[0]?.identity
+    expect((await call(path, { body: { ...body, identity, amount: '4.50' } })).status).toBe(200)
+    const { json } = await call(`GET /transfers/${id}`)
+    expect(json).toMatchObject({ returns: [{ amount: '4.50', resolvedBy: 'ada', resolutionNote: reason }] })
+    expect(await records()).toEqual([['transfers.resolve_return', 'ada', reason]])
+  })
+
+  it('approves a batch for who did not create it, all of it or nothing', async () => {
+    await commit((tx) => engine.policies.set(tx, [{ name: 'four-eyes', approvals: [{}] }], { actor: 'o', reason }))
+    const batch = await commit((tx) => engine.batches.create(tx, { accountId: 'acme' }))
+    await enqueue({ batchId: batch.id, createdBy: 'carl' })
+    await enqueue({ batchId: batch.id, createdBy: 'ada' })
+    const path = `POST /batches/${batch.id}/approve`
+    expect((await call(path)).json).toMatchObject({ status: 403, code: 'approval_refused' })
+    expect((await engine.backlog()).held).toBe(2)
+    const as = { actor: 'bert', permissions: { approve: ['acme'] } }
+    expect((await call(path, { as })).json).toMatchObject({ result: { approved: 2, released: 2 } })
+    expect((await records()).slice(0, 3)).toEqual([
+      ['batches.approve', 'bert', null],
+      ['transfers.approve', 'bert', null],
+      ['transfers.approve', 'bert', null],
+    ])
   })
 
   it('pages through the audit, by transfer, actor and command', async () => {

@@ -91,6 +91,12 @@ describe('every route', async () => {
 
   it('is tried here', () => {
     expect(Object.keys(bodies)).toEqual(routes.map(({ id }) => id))
+    const idsOf = (permission: string) => routes.filter((one) => one.permission === permission).map(({ id }) => id)
+    expect(idsOf('read')).toEqual(routes.filter(({ method }) => method === 'get').map(({ id }) => id))
+    expect(idsOf('approve')).toEqual([
+      ...['approveTransfer', 'rejectTransfer', 'approveTransfers', 'rejectTransfers', 'approveBatch'],
+    ])
+    expect(idsOf('configure')).toEqual(['configureAccount', 'setPolicies', 'removeSubscription'])
     expect(routes.filter(({ about }) => about === 'anybody').map(({ id }) => id)).toEqual(ofAnybody)
   })
 

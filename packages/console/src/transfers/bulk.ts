@@ -12,7 +12,7 @@ import { collectTransfers } from './search.ts'
 import { sumTotals, totalSchema } from './totals.ts'
 
 /** Most transfers of one bulk action: it is one transaction. */
-export const mostInBulk = 1_000
+export const mostInBulk = 500
 
 const expectedSchema = z.strictObject({ count: z.int().min(1), digest: z.string().length(64) })
 

@@ -191,7 +191,7 @@ const timelineSchema = component(
     subscriptions: z.array(z.string()),
     returns: z.array(
       z.object({
-        identity: foreignText,
+        identity: z.string(),
         code: z.string(),
         amount: nullableText,
         currency: nullableText,
