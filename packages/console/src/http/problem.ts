@@ -100,6 +100,8 @@ const rolledBack: Readonly<Record<string, string>> = {
   '57014': 'The database took too long. Nothing was changed.',
   '40001': 'Others changed the same at this moment. Nothing was changed.',
   '40P01': 'Others changed the same at this moment. Nothing was changed.',
+  '42501': 'The role that this console has in the database may not do that. Nothing was changed.',
+  '25006': 'The database of this console is read-only. Nothing was changed.',
 }
 
 function codeOf(error: unknown): string | undefined {
