@@ -1,6 +1,10 @@
+import 'reflect-metadata'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
+import { type INestApplication, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { FastifyAdapter } from '@nestjs/platform-fastify'
 import express from 'express'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
@@ -19,6 +23,15 @@ async function listen(listener: RequestListener): Promise<Mounted> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() }
 }
 
+class NestHost {}
+Module({})(NestHost)
+
+async function listenNest(app: INestApplication, admin: Console): Promise<Mounted> {
+  app.use('/ops', admin.listener)
+  await app.listen(0, '127.0.0.1')
+  return { url: await app.getUrl(), close: () => app.close() }
+}
+
 /** Each kind of server with the console below /ops. */
 const servers: Readonly<Record<string, (admin: Console) => Promise<Mounted>>> = {
   'node:http': (admin) => listen(admin.listener),
@@ -32,6 +45,9 @@ const servers: Readonly<Record<string, (admin: Console) => Promise<Mounted>>> = 
     })
     return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }
   },
+  'Nest on Express': async (admin) => listenNest(await NestFactory.create(NestHost, { logger: false }), admin),
+  'Nest on Fastify': async (admin) =>
+    listenNest(await NestFactory.create(NestHost, new FastifyAdapter(), { logger: false }), admin),
   async Hono(admin) {
     const app = new Hono().mount('/ops', admin.fetch)
     const listening = Promise.withResolvers<number>()
