@@ -13,6 +13,7 @@ export const rings: Readonly<Record<string, readonly string[]>> = {
   harness: ['core', 'http-client', 'adapters-pg', 'service', 'testing'],
   opentelemetry: ['core'],
   nestjs: ['core'],
+  console: ['core', 'adapters-pg', 'cli'],
 }
 
 /** Finds imports that cross the rings the wrong way, or that reach into another package. */

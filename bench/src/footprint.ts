@@ -52,6 +52,7 @@ const installed: Readonly<Record<string, readonly string[]>> = {
   '@outlay/nestjs': ['@outlay/core'],
   '@outlay/cli': ['@outlay/core', '@outlay/adapters-pg'],
   '@outlay/service': ['@outlay/core', '@outlay/adapters-pg'],
+  '@outlay/console': ['@outlay/core', '@outlay/adapters-pg', '@outlay/cli'],
 }
 
 function importing(...names: readonly string[]): readonly string[] {

@@ -127,4 +127,8 @@ declare global {
   const regionOf: (accountId: string) => string
   const shards: typeof import('@outlay/adapters-pg').shards
   const west: Database
+  const findSession: (
+    cookie: string | null,
+    signal?: AbortSignal,
+  ) => Promise<{ readonly email: string; readonly roles: readonly string[]; readonly isOnCall: boolean } | undefined>
 }

@@ -11,6 +11,7 @@ const documents = [
   'docs/guides/after-a-restore.md',
   'docs/guides/approvals.md',
   'docs/guides/batches.md',
+  'docs/guides/console.md',
   'docs/guides/counterparties.md',
   'docs/guides/finding-transfers.md',
   'docs/guides/going-to-production.md',
@@ -21,6 +22,7 @@ const documents = [
   'docs/guides/scaling-out.md',
   'docs/guides/webhooks.md',
   'packages/adapters-pg/README.md',
+  'packages/console/README.md',
   'packages/core/README.md',
   'packages/harness/README.md',
   'packages/http-client/README.md',
@@ -58,6 +60,7 @@ async function compile(files: readonly string[]): Promise<string> {
     paths: {
       '@hono/node-server': [join(root, 'packages/service/node_modules/@hono/node-server/dist/index.d.mts')],
       '@outlay/harness': [join(root, 'packages/harness/dist/index.d.ts')],
+      '@outlay/console': [join(root, 'packages/console/dist/index.d.ts')],
     },
   }
   const config = { extends: join(root, 'tsconfig.base.json'), compilerOptions, files }

@@ -1,6 +1,8 @@
 import '@outlay/core/node-version'
 
 export * from './backend.ts'
+export { type BatchListOptions, type BatchQuery, batchList } from './batches/batch-list.ts'
+export { type AuditTrail, type AuditTrailOptions, auditTrail } from './control/audit-trail.ts'
 export * from './database/driver.ts'
 export type { Row, Statement } from './database/statement.ts'
 export * from './drivers/pg.ts'
@@ -11,6 +13,11 @@ export * from './inspection/health.ts'
 export type { HoldFacts } from './inspection/holds.ts'
 export * from './inspection/inspection.ts'
 export type { PlaceFacts } from './inspection/place.ts'
+export {
+  type RemoteIdQuery,
+  type RemoteIdSearchOptions,
+  remoteIdSearch,
+} from './inspection/remote-id-search.ts'
 export type { ReturnRecord } from './inspection/return-records.ts'
 export type { SchemaDifference } from './inspection/schema-differences.ts'
 export * from './inspection/schema-state.ts'

@@ -70,7 +70,7 @@ const texts = {
       {{schema}}.iso(v.oldest_unsubmitted_at) as oldest_unsubmitted_at, {{schema}}.iso(v.oldest_submitted_at) as oldest_submitted_at,
       {{schema}}.iso(v.funds_arrived_at) as funds_arrived_at,
       v.rate_per_second, v.concurrency, v.weight, v.lowered_rate, {{schema}}.iso(v.throttled_until) as throttled_until, v.gateway
-    from {{schema}}.account_backlog v where not $1 or v.paused
+    from {{schema}}.account_backlog v where (not $1 or v.paused) and ($3::text[] is null or v.account_id = any ($3))
     order by v.oldest_unsubmitted_at nulls last, v.account_id, v.gateway limit $2`,
   subscriptions: `select v.name, v.types, v.undelivered, v.failing, v.dead_letters, {{schema}}.iso(v.oldest_at) as oldest_at,
       round(extract(epoch from v.lag) * 1000)::float8 as lag_ms, v.last_error,
@@ -92,9 +92,15 @@ export function createBacklogReads<Tx>(driver: Driver<Tx>, { tokens }: DatabaseN
   return {
     /** Accounts with something unsettled, paused ones and ones with limits; those with the oldest unsubmitted transfer first. */
     async accounts(
-      filter: { readonly paused?: boolean | undefined; readonly limit?: number | undefined } = {},
+      filter: {
+        readonly paused?: boolean | undefined
+        readonly limit?: number | undefined
+        /** Only these. Default: all of them. */
+        readonly accountIds?: readonly string[] | undefined
+      } = {},
     ): Promise<readonly AccountBacklog[]> {
-      return (await driver.query(sql.accounts, [filter.paused ?? false, filter.limit ?? 1000])).map(readAccount)
+      const values = [filter.paused ?? false, filter.limit ?? 1000, filter.accountIds ?? null]
+      return (await driver.query(sql.accounts, values)).map(readAccount)
     },
     /** Every subscription and how far it is behind. */
     async subscriptions(): Promise<readonly SubscriptionLag[]> {

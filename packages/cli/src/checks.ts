@@ -1,0 +1,6 @@
+// What the commands "doctor" and "prove" decide, for programs that show it elsewhere.
+import '@outlay/core/node-version'
+
+export { judge, type Verdict } from './commands/verdict.ts'
+export { type ExaminationOptions, type Examined, examine } from './doctor/examination.ts'
+export type { Finding, Severity } from './doctor/finding.ts'

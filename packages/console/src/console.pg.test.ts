@@ -1,0 +1,267 @@
+import { waitUntil } from '@outlay/testing'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { describe, expect, it } from 'vitest'
+import { admin, consoleHost, send } from '../test/host.ts'
+
+interface Shown {
+  readonly transfer: { readonly id: string; readonly stage: string; readonly status: string }
+  readonly changed: boolean
+}
+
+describe('the console', async () => {
+  const host = await consoleHost()
+  const { engine, call, enqueue, commit } = host
+  const reason = 'it is odd'
+  const body = { reason }
+  const records = async () =>
+    (await engine.audit.list()).map(({ command, actor, reason: why }) => [command, actor, why])
+
+  it('has a valid document', async () => {
+    const { json } = await call('GET /openapi.json')
+    expect(await new Validator().validate(json)).toMatchObject({ valid: true })
+  })
+
+  it('lists transfers in pages, and finds them by filters and by key', async () => {
+    const made = []
+    for (let at = 0; at < 5; at += 1)
+      made.push(await enqueue({ idempotencyKey: `key-${at}`, metadata: { order: String(at % 2) } }))
+    const first = await call<{ transfers: { id: string }[]; nextCursor: string }>('GET /transfers?limit=2')
+    const second = await call<{ transfers: { id: string }[]; nextCursor: string | null }>(
+      `GET /transfers?limit=3&cursor=${first.json.nextCursor}`,
+    )
+    const ids = [...first.json.transfers, ...second.json.transfers].map(({ id }) => id)
+    expect(ids).toEqual(made.map(({ id }) => id).toReversed())
+    const odd = await call<{ transfers: { id: string }[] }>('GET /transfers?metadata[order]=1&stage=queued')
+    expect(odd.json.transfers.map(({ id }) => id)).toEqual([made[3]?.id, made[1]?.id])
+    const found = await call<Shown>('GET /transfers/by-key?accountId=acme&idempotencyKey=key-2')
+    expect(found.json.transfer.id).toBe(made[2]?.id)
+    const { json } = await call('GET /transfers/totals?accountId=acme')
+    expect(json).toEqual({ totals: [{ currency: 'USD', status: 'pending', count: 5, amount: '62.50' }] })
+  })
+
+  it('holds, releases and cancels, each with its entry in the audit', async () => {
+    const { id } = await enqueue()
+    expect((await call<Shown>(`POST /transfers/${id}/hold`, { body })).json).toMatchObject({
+      changed: true,
+      transfer: { stage: 'held' },
+      held: { holds: [{ name: 'operator', actor: 'ada', why: reason }] },
+    })
+    expect((await call<Shown>(`POST /transfers/${id}/hold`, { body })).json.changed).toBe(false)
+    expect((await call<Shown>(`POST /transfers/${id}/release`, { body })).json.transfer.stage).toBe('queued')
+    expect((await call<Shown>(`POST /transfers/${id}/cancel`, { body })).json.transfer.status).toBe('canceled')
+    expect((await call(`POST /transfers/${id}/cancel`, { body })).status).toBe(409)
+    expect(await records()).toEqual([
+      ['transfers.cancel', 'ada', reason],
+      ['transfers.release', 'ada', reason],
+      ['transfers.hold', 'ada', reason],
+    ])
+    const timeline = await call<{ audit: unknown[]; events: { type: string }[] }>(`GET /transfers/${id}`)
+    expect(timeline.json.audit).toHaveLength(3)
+    expect(timeline.json.events.map(({ type }) => type)).toContain('transfer.canceled')
+    expect((await call(`GET /transfers/${id}/proof`)).json).toMatchObject({ conclusion: 'no_effect' })
+  })
+
+  it('resubmits as who asks for it, once, and writes that down', async () => {
+    const { id } = await enqueue()
+    await call(`POST /transfers/${id}/cancel`, { body })
+    const again = await call<Shown & { reused: boolean }>(`POST /transfers/${id}/resubmit`, {
+      body: { ...body, amount: '13.00' },
+    })
+    expect(again.json).toMatchObject({ reused: false, transfer: { amount: { value: '13.00' }, resubmissionOf: id } })
+    expect(await engine.transfers.holds(again.json.transfer.id)).toMatchObject({ createdBy: 'ada' })
+    const twice = await call<{ reused: boolean }>(`POST /transfers/${id}/resubmit`, {
+      body: { ...body, amount: '13.00' },
+    })
+    expect(twice.json.reused).toBe(true)
+    expect((await records()).filter(([command]) => command === 'transfers.resubmit')).toHaveLength(1)
+  })
+
+  it('resolves a blocked transfer, and asks the service about the id first', async () => {
+    const { id } = await enqueue()
+    await host.pool.query(`update outlay.transfer set stage = 'blocked', reason = 'outcome_unknown' where id = $1`, [
+      id,
+    ])
+    const wrong = await call(`POST /transfers/${id}/resolve`, { body: { ...body, remoteId: 'nobody-has-it' } })
+    expect(wrong.status).toBe(409)
+    expect((await call(`POST /transfers/${id}/resolve`, { body })).status).toBe(422)
+    const right = await call<Shown>(`POST /transfers/${id}/resolve`, { body: { ...body, notPaid: true } })
+    expect(right.json.transfer).toMatchObject({ stage: 'settled', status: 'failed' })
+    expect((await records())[0]).toEqual(['transfers.resolve', 'ada', reason])
+  })
+
+  it('pauses, limits, stops and starts accounts', async () => {
+    await enqueue()
+    for (const verb of ['pause', 'resume', 'stop', 'start'])
+      expect((await call(`POST /accounts/acme/${verb}`, { body })).json, verb).toMatchObject({ changed: true })
+    for (const verb of ['resume', 'start', 'retry-credentials', 'funds-arrived'])
+      expect((await call(`POST /accounts/acme/${verb}`, { body })).json, verb).toMatchObject({ changed: false })
+    const limits = await call('PATCH /accounts/acme/limits', { body: { ...body, ratePerSecond: 5, weight: 2 } })
+    expect(limits.status).toBe(200)
+    expect((await call('PATCH /accounts/acme/limits', { body: { ...body, weight: -1 } })).json).toMatchObject({
+      status: 422,
+      errors: [{ source: { pointer: '/weight' } }],
+    })
+    expect((await call('GET /accounts/acme')).json).toMatchObject({
+      ...{ accountId: 'acme', ratePerSecond: 5, weight: 2, paused: false, stopped: null },
+      backlog: [{ queued: 1 }],
+    })
+    expect((await call('GET /accounts')).json).toMatchObject({ accounts: [{ accountId: 'acme', queued: 1 }] })
+    expect((await records()).map(([command]) => command)).toEqual([
+      ...['accounts.configure', 'accounts.start', 'accounts.stop', 'accounts.resume', 'accounts.pause'],
+    ])
+  })
+
+  it('closes, pauses, resumes and cancels batches, and lists them in pages', async () => {
+    const batch = await commit((tx) => engine.batches.create(tx, { accountId: 'acme' }))
+    const other = await commit((tx) => engine.batches.create(tx))
+    await enqueue({ batchId: batch.id })
+    for (const verb of ['pause', 'resume', 'close'])
+      expect((await call(`POST /batches/${batch.id}/${verb}`, { body })).json, verb).toMatchObject({ changed: true })
+    expect((await call(`POST /batches/${batch.id}/cancel`, { body })).json).toMatchObject({
+      ...{ result: { canceled: 1, unended: 0 }, batch: { counts: { canceled: 1 } } },
+    })
+    const page = await call<{ batches: { id: string }[]; nextCursor: string }>('GET /batches?limit=1')
+    expect(page.json.batches.map(({ id }) => id)).toEqual([other.id])
+    const next = await call<{ batches: { id: string }[] }>(`GET /batches?limit=1&cursor=${page.json.nextCursor}`)
+    expect(next.json).toMatchObject({ batches: [{ id: batch.id }], nextCursor: null })
+    expect((await call(`GET /batches/${batch.id}`)).json).toMatchObject({ accountId: 'acme', state: 'closed' })
+    expect((await records()).map(([command]) => command)).toEqual(
+      expect.arrayContaining(['batches.cancel', 'batches.close', 'batches.resume', 'batches.pause']),
+    )
+  })
+
+  it('sets policies, of the expected version only, and shows earlier ones', async () => {
+    const policies = [{ name: 'four-eyes', approvals: [{}] }]
+    const set = await call('PUT /policies', { body: { ...body, expectedVersion: 0, policies } })
+    expect(set.json).toMatchObject({ version: 1, policies, actor: 'ada' })
+    const late = await call('PUT /policies', { body: { ...body, expectedVersion: 0, policies } })
+    expect(late.json).toMatchObject({ status: 409, errors: [{ source: { pointer: '/expectedVersion' } }] })
+    const wrong = await call('PUT /policies', { body: { ...body, expectedVersion: 1, policies: [{ name: 'x' }] } })
+    expect(wrong.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/0' } }] })
+    expect((await call('GET /policies?version=0')).json).toMatchObject({ version: 0, policies: [] })
+    expect((await call('GET /policies?version=7')).status).toBe(404)
+    expect(await records()).toEqual([['policies.set', 'ada', reason]])
+  })
+
+  it('lets one of two approvers at once approve, and writes one approval', async () => {
+    await commit((tx) => engine.policies.set(tx, [{ name: 'four-eyes', approvals: [{}] }], { actor: 'o', reason }))
+    const { id } = await enqueue({ createdBy: 'carl' })
+    const people = ['anna', 'bert'].map((actor) => ({ ...admin, actor }))
+    const answers = await Promise.all(people.map((as) => call(`POST /transfers/${id}/approve`, { as })))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    expect(await engine.transfers.holds(id)).toMatchObject({ holds: [], approvals: [{}] })
+    expect((await records()).filter(([command]) => command === 'transfers.approve')).toHaveLength(1)
+  })
+
+  it('does not let the creator approve, whatever the body says', async () => {
+    await commit((tx) => engine.policies.set(tx, [{ name: 'four-eyes', approvals: [{}] }], { actor: 'o', reason }))
+    const { id } = await enqueue({ createdBy: 'ada' })
+    expect((await call(`POST /transfers/${id}/approve`)).json).toMatchObject({ status: 403, code: 'approval_refused' })
+    const other = await call(`POST /transfers/${id}/approve`, { body: { actor: 'bert' } })
+    expect(other.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/actor' } }] })
+    expect((await call<Shown>(`POST /transfers/${id}/reject`, { body })).json.transfer.status).toBe('canceled')
+  })
+
+  it('shows backlog, sending, stuck transfers, the doctor, and who asks', async () => {
+    await enqueue()
+    expect((await call('GET /backlog')).json).toMatchObject({ queued: 1, workers: { listening: 0 } })
+    const stop = { ...body, scope: 'all' }
+    expect((await call('POST /stops/add', { body: stop })).json).toEqual({ changed: true })
+    expect((await call('GET /sending')).json).toMatchObject({ stops: [{ scope: 'all', actor: 'ada', reason }] })
+    const doctor = await call<{ findings: { code: string }[] }>('GET /doctor')
+    expect(doctor.json.findings.map(({ code }) => code)).toContain('sending_stopped')
+    expect((await call('POST /stops/end', { body: stop })).json).toEqual({ changed: true })
+    expect((await call('POST /stops/add', { body: { ...body, scope: 'gateway', name: 'defualt' } })).status).toBe(422)
+    expect((await call('GET /transfers/stuck')).status).toBe(200)
+    expect((await call('GET /me')).json).toEqual(admin)
+    expect((await records()).map(([command]) => command)).toEqual(['stops.end', 'stops.add'])
+  })
+
+  it('shows subscriptions and dead letters, replays and removes them', async () => {
+    const other = host.again()
+    other.subscribe('books', ['transfer.enqueued'], async () => undefined)
+    await other.start()
+    await other.stop()
+    await host.pool.query(
+      `update outlay.subscription set attended_at = null, attended = '{}', created_at = now() - interval '1 hour'`,
+    )
+    const { id } = await enqueue()
+    await host.pool.query(`update outlay.delivery set dead = true, ready = false, last_error = 'no', failures = 9`)
+    expect((await call('GET /subscriptions')).json).toMatchObject({
+      subscriptions: [{ name: 'books', deadLetters: 1 }],
+    })
+    expect((await call('GET /dead-letters')).json).toMatchObject({ deadLetters: [{ transferId: id, lastError: 'no' }] })
+    expect((await call('POST /subscriptions/boks/replay', { body })).status).toBe(404)
+    expect((await call('POST /subscriptions/books/replay', { body })).json).toEqual({ replayed: 1 })
+    expect((await call('POST /subscriptions/books/remove', { body })).status).toBe(409)
+    const removed = await call('POST /subscriptions/books/remove', { body: { ...body, discard: true } })
+    expect(removed.json).toEqual({ removed: true, discarded: 1 })
+    expect((await records()).map(([command]) => command)).toEqual(['subscriptions.remove', 'subscriptions.replay'])
+  })
+
+  it('decides about a return that is held, by the identity that the timeline shows', async () => {
+    const { id } = await enqueue()
+    await engine.start()
+    const done = await waitUntil(async () => {
+      const found = await engine.transfers.get(id)
+      return found?.status === 'complete' ? found : undefined
+    })
+    await engine.stop()
+    const returns = [{ code: 'R10', amount: null, occurredAt: '2026-01-09T09:00:00.000Z' }]
+    const observed = { remoteId: done.remoteId ?? '', status: 'complete' as const, failure: null, returns }
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [observed]))
+    const timeline = await call<{ returns: { identity: string }[] }>(`GET /transfers/${id}`)
+    const path = `POST /transfers/${id}/resolve-return`
+    expect((await call(path, { body: { ...body, identity: 'none', dismissed: true } })).status).toBe(409)
+    const identity = timeline.json.returns[0]?.identity
+    expect((await call(path, { body: { ...body, identity, amount: '4.50' } })).status).toBe(200)
+    const { json } = await call(`GET /transfers/${id}`)
+    expect(json).toMatchObject({ returns: [{ amount: '4.50', resolvedBy: 'ada', resolutionNote: reason }] })
+    expect(await records()).toEqual([['transfers.resolve_return', 'ada', reason]])
+  })
+
+  it('approves a batch for who did not create it, all of it or nothing', async () => {
+    await commit((tx) => engine.policies.set(tx, [{ name: 'four-eyes', approvals: [{}] }], { actor: 'o', reason }))
+    const batch = await commit((tx) => engine.batches.create(tx, { accountId: 'acme' }))
+    await enqueue({ batchId: batch.id, createdBy: 'carl' })
+    await enqueue({ batchId: batch.id, createdBy: 'ada' })
+    const path = `POST /batches/${batch.id}/approve`
+    expect((await call(path)).json).toMatchObject({ status: 403, code: 'approval_refused' })
+    expect((await engine.backlog()).held).toBe(2)
+    const as = { actor: 'bert', permissions: { approve: ['acme'] } }
+    expect((await call(path, { as })).json).toMatchObject({ result: { approved: 2, released: 2 } })
+    expect((await records()).slice(0, 3)).toEqual([
+      ['batches.approve', 'bert', null],
+      ['transfers.approve', 'bert', null],
+      ['transfers.approve', 'bert', null],
+    ])
+  })
+
+  it('pages through the audit, by transfer, actor and command', async () => {
+    const { id } = await enqueue()
+    for (const verb of ['hold', 'release', 'cancel']) await call(`POST /transfers/${id}/${verb}`, { body })
+    const page = await call<{ records: { command: string }[]; nextCursor: string }>('GET /audit?limit=2')
+    expect(page.json.records.map(({ command }) => command)).toEqual(['transfers.cancel', 'transfers.release'])
+    const next = await call(`GET /audit?limit=2&cursor=${page.json.nextCursor}&transferId=${id}&actor=ada`)
+    expect(next.json).toMatchObject({ records: [{ command: 'transfers.hold' }], nextCursor: null })
+  })
+
+  it('writes no entry, and changes nothing, when the action fails after it', async () => {
+    const { id } = await enqueue()
+    const url = await host.serve({
+      engine: {
+        ...engine,
+        transfers: {
+          ...engine.transfers,
+          async hold(tx, transferId, note) {
+            await engine.transfers.hold(tx, transferId, note)
+            throw new Error('the process died')
+          },
+        },
+      },
+    })
+    expect((await send(url, `POST /transfers/${id}/hold`, { body })).json).toMatchObject({ status: 500 })
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued' })
+    expect(await records()).toEqual([])
+  })
+})

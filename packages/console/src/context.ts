@@ -1,0 +1,33 @@
+import type { BatchQuery, Inspection, RemoteIdQuery } from '@outlay/adapters-pg'
+import type { Batch, Engine } from '@outlay/core'
+
+/** The host's own transaction: the console only passes it on. */
+export type Transaction = unknown
+
+/** One entry of the audit, without who: that is known. */
+export interface ActionEntry {
+  readonly command: string
+  readonly reason?: string | undefined
+  readonly transferId?: string | undefined
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+/** What handlers of routes work with. */
+export interface ConsoleContext {
+  /** The host's engine, for commands and what they ask the service. */
+  readonly engine: Engine<Transaction>
+  /** An engine on the same database whose reads wait for nothing for long. It has no gateway. */
+  readonly reads: Engine<Transaction>
+  readonly inspection: Inspection<Transaction>
+  readonly listBatches: (query: BatchQuery) => Promise<readonly Batch[]>
+  readonly searchRemoteId: (query: RemoteIdQuery) => Promise<readonly string[]>
+  readonly schema: string
+  /** Names of pairs of metadata whose values are shown as they are. */
+  readonly shownMetadata: ReadonlySet<string>
+  /** Runs an action in one transaction with the entries of its audit. None of its statements waits for long. */
+  act<T>(
+    actor: string,
+    work: (tx: Transaction, record: (entry: ActionEntry) => Promise<void>) => Promise<T>,
+  ): Promise<T>
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { redact, redactFree } from './redaction.ts'
+
+describe('a text of others', () => {
+  it.each([
+    ['account 9876543210987 is closed', 'account [hidden] is closed'],
+    ['account 9876-5432 109', 'account [hidden]'],
+    ['to DE89 3704 0044 0532 0130 00.', 'to [hidden].'],
+    ['to DE89370400440532013000', 'to [hidden]'],
+    ['Authorization: Bearer abc.def-ghi_jkl', 'Authorization: [hidden]'],
+    ['sent bearer abcdefgh12345678', 'sent bearer [hidden]'],
+    ['{"client_secret":"hunter2x"}', '{"client_secret":"[hidden]"}'],
+    ['password=hunter2&user=a', 'password=[hidden]&user=a'],
+    ['postgres://user:pa55@db:5432/x', 'postgres://[hidden]@db:5432/x'],
+    ['key whsec_abcdefgh12345678', 'key [hidden]'],
+    ['eyJhbGciOi.eyJzdWIiOj.abc', '[hidden]'],
+  ])('hides what may be a number or a secret: %s', (text, shown) => {
+    expect(redact(text)).toBe(shown)
+  })
+
+  it.each([
+    'Transfer 01K8ACC0VNTX5R2D7Q3M9W1ZEB failed at 2026-11-26T16:34:22.123Z.',
+    'The wallet has 12500000.00 USD, and 5 of 100000 are waiting.',
+    'The service answered 503 after 30000 ms.',
+    'It carried the key 02299680-35db-80f4-8c78-112572123355.',
+    'No process has attended "books" for 3 h; see "outlay doctor".',
+  ])('keeps what people have to read: %s', (text) => {
+    expect(redact(text)).toBe(text)
+  })
+
+  it('is hidden in free structures by the names of its members alone', () => {
+    const policy = { when: { amounts: { USD: { from: '100000000' } } }, hold: 'as 123456789' }
+    expect(redactFree([policy])).toEqual([{ ...policy, hold: 'as [hidden]' }])
+  })
+})

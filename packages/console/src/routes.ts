@@ -1,0 +1,23 @@
+import { accountRoutes } from './accounts/routes.ts'
+import { auditRoutes } from './audit/routes.ts'
+import { batchRoutes } from './batches/routes.ts'
+import { operationRoutes } from './operations/routes.ts'
+import { policyRoutes } from './policies/routes.ts'
+import type { Route } from './routing/route.ts'
+import { subscriptionRoutes } from './subscriptions/routes.ts'
+import { transferActions } from './transfers/actions.ts'
+import { bulkActions } from './transfers/bulk.ts'
+import { transferReads } from './transfers/reads.ts'
+
+/** Every route of the API, in the order of the document. Where two fit a path, the first is meant. */
+export const routes: readonly Route[] = [
+  ...operationRoutes,
+  ...transferReads,
+  ...transferActions,
+  ...bulkActions,
+  ...accountRoutes,
+  ...batchRoutes,
+  ...policyRoutes,
+  ...auditRoutes,
+  ...subscriptionRoutes,
+]

@@ -1,0 +1,101 @@
+import { type Batch, Id, type StoredTransfer } from '@outlay/core'
+import { z } from 'zod'
+import type { Permission, Person } from '../authorization/authorization.ts'
+import { type Accounts, covers } from '../authorization/scope.ts'
+import type { ConsoleContext } from '../context.ts'
+import { readJson } from '../http/body.ts'
+import { notFound, refusal } from '../http/problem.ts'
+import { check, readQuery } from './input.ts'
+import type { Subjects } from './route.ts'
+import type { Match } from './router.ts'
+
+/** A request of somebody who is known. */
+export interface Arrived {
+  readonly context: ConsoleContext
+  readonly person: Person
+  readonly request: Request
+  readonly signal: AbortSignal
+  /** Waits for a place at the database. Nobody has one while a body arrives, which may take long. */
+  readonly enter: <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>
+}
+
+const noQuery = z.strictObject({})
+
+/**
+ * Checks permission, query and body, runs the handler, and keeps of its result what the route declares. The permission comes first: somebody who may
+ * not do it does not learn what would have been wrong.
+ */
+export async function dispatch(arrived: Arrived, { route, params }: Match): Promise<unknown> {
+  const { context, person, request, signal, enter } = arrived
+  const subject = await enter(signal, () => findSubject(context, person, { route, params }))
+  const query = check(route.query ?? noQuery, readQuery(new URL(request.url).searchParams), true)
+  const body = route.body === undefined ? undefined : check(route.body, await readJson(request, signal), false)
+  // Before the commit, so that an action that was done does not seem to have failed.
+  const act: ConsoleContext['act'] = (actor, work) =>
+    context.act(actor, async (tx, record) => {
+      const result = await work(tx, record)
+      route.answer.parse(result)
+      return result
+    })
+  const call = { context: { ...context, act }, person, subject, params, query, body, signal }
+  const result = await enter(signal, () => route.handle(call))
+  return route.answer.parse(result)
+}
+
+/**
+ * Finds what a route is about, for a person who may do that with it.
+ * @throws OutlayError `not_found` for what the person may not read, as for what does not exist; `forbidden` for what they may only read
+ */
+async function findSubject(
+  context: ConsoleContext,
+  person: Person,
+  { route: { about, permission }, params }: Match,
+): Promise<Subjects[keyof Subjects]> {
+  const { permissions } = person
+  switch (about) {
+    case 'anybody':
+      return undefined
+    case 'all':
+      if (permissions[permission] !== 'all') throw forbidden(permission, 'on all accounts')
+      return undefined
+    case 'accounts':
+      if (permissions[permission].length === 0) throw forbidden(permission, 'on an account')
+      return permissions[permission]
+    case 'account': {
+      const { accountId = '' } = params
+      return permitted(accountId, { accountIds: [accountId], permissions, permission })
+    }
+    case 'transfer': {
+      const transfer = await findTransfer(context, params['transferId'])
+      return permitted(transfer, { accountIds: [transfer?.accountId], permissions, permission })
+    }
+    case 'batch': {
+      const batch = await findBatch(context, params['batchId'])
+      return permitted(batch, { accountIds: [batch?.accountId ?? null], permissions, permission })
+    }
+  }
+}
+
+const findTransfer = async ({ reads }: ConsoleContext, id = ''): Promise<StoredTransfer | undefined> =>
+  Id.is(id) ? reads.transfers.get(id) : undefined
+
+const findBatch = async ({ reads }: ConsoleContext, id = ''): Promise<Batch | undefined> =>
+  Id.is(id) ? reads.batches.get(id) : undefined
+
+interface Wish {
+  /** Null for what is of any account, which needs a permission on all. */
+  readonly accountIds: readonly (string | null | undefined)[]
+  readonly permissions: Person['permissions']
+  readonly permission: Permission
+}
+
+function permitted<T>(found: T | undefined, { accountIds, permissions, permission }: Wish): T {
+  const isCovered = (accounts: Accounts) =>
+    accountIds.every((id) => (id === null || id === undefined ? accounts === 'all' : covers(accounts, id)))
+  if (found === undefined || !isCovered(permissions.read)) throw notFound()
+  if (!isCovered(permissions[permission])) throw forbidden(permission, 'on this account')
+  return found
+}
+
+const forbidden = (permission: Permission, where: string) =>
+  refusal(403, `This needs the permission "${permission}" ${where}.`, 'forbidden')

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import { OutlayError, type StoredTransfer } from '@outlay/core'
+import { z } from 'zod'
+import type { Person } from '../authorization/authorization.ts'
+import { component } from '../component.ts'
+import type { ConsoleContext, Transaction } from '../context.ts'
+import { refusal } from '../http/problem.ts'
+import { type Route, route } from '../routing/route.ts'
+import { reasonSchema } from './actions.ts'
+import { filterSchema } from './filter.ts'
+import { collectTransfers } from './search.ts'
+import { sumTotals, totalSchema } from './totals.ts'
+
+/** Most transfers of one bulk action: it is one transaction. */
+export const mostInBulk = 500
+
+const expectedSchema = z.strictObject({ count: z.int().min(1), digest: z.string().length(64) })
+
+const bulkBody = component(
+  'BulkRequest',
+  z.strictObject({
+    filter: filterSchema,
+    dryRun: z.literal(true).optional().meta({ description: 'Only show what it would be about.' }),
+    expected: expectedSchema
+      .optional()
+      .meta({ description: 'What the dry run has shown: other transfers are refused.' }),
+    reason: reasonSchema.optional().meta({ description: 'Needed with `expected`.' }),
+  }),
+)
+
+const bulkSchema = component(
+  'BulkResult',
+  z.object({
+    done: z.boolean().meta({ description: 'False for a dry run.' }),
+    count: z.int(),
+    totals: z.array(totalSchema),
+    digest: z.string().meta({ description: 'Stands for the action, these transfers and their state.' }),
+    accounts: z.int().meta({ description: 'Accounts that they are of.' }),
+    sample: z.array(z.string()).meta({ description: 'The ids of the first ten.' }),
+  }),
+)
+
+/** One command for many transfers. */
+interface BulkAction {
+  readonly name: string
+  readonly permission: 'act' | 'approve'
+  readonly summary: string
+  run(context: ConsoleContext, tx: Transaction, transfer: StoredTransfer, by: By): Promise<unknown>
+}
+
+/** Who acts, and why. */
+interface By extends Pick<Person, 'actor' | 'roles'> {
+  readonly reason: string
+}
+
+const actions: readonly BulkAction[] = [
+  {
+    ...{ name: 'hold', permission: 'act', summary: 'Holds all transfers of a filter, or none' },
+    async run({ engine }, tx, { id }, { actor, reason }) {
+      if (!(await engine.transfers.hold(tx, id, { actor, reason })))
+        throw refusal(409, `The transfer ${id} is held by an operator already.`, 'conflict')
+    },
+  },
+  {
+    ...{ name: 'release', permission: 'act', summary: 'Releases all transfers of a filter, or none' },
+    async run({ engine }, tx, { id }, { actor, reason }) {
+      if (!(await engine.transfers.release(tx, id, { actor, reason })))
+        throw refusal(409, `The transfer ${id} is not held, blocked or waiting.`, 'conflict')
+    },
+  },
+  {
+    ...{ name: 'cancel', permission: 'act', summary: 'Cancels all transfers of a filter, or none' },
+    run: ({ engine }, tx, { id }, { actor, reason }) => engine.transfers.cancel(tx, id, { actor, reason }),
+  },
+  {
+    ...{ name: 'approve', permission: 'approve', summary: 'Approves all transfers of a filter, or none' },
+    run: ({ engine }, tx, { id }, { actor, roles, reason }) =>
+      engine.transfers.approve(tx, id, { actor, roles, note: reason }),
+  },
+  {
+    ...{ name: 'reject', permission: 'approve', summary: 'Rejects all transfers of a filter, or none' },
+    run: ({ engine }, tx, { id }, { actor, reason }) => engine.transfers.reject(tx, id, { actor, reason }),
+  },
+]
+
+/** What a dry run shows: the digest changes with the action, with each transfer that enters or leaves, and with the state of each. */
+function describe(action: string, transfers: readonly StoredTransfer[]) {
+  const hash = createHash('sha256').update(action)
+  for (const { id, stage, status, reason, request } of transfers)
+    hash.update(`\n${JSON.stringify([id, stage, status, reason, request.amount.value, request.amount.currency])}`)
+  const totals = sumTotals(
+    transfers.map(({ status, request: { amount } }) => ({
+      ...{ currency: amount.currency, status, count: 1, amount: amount.value },
+    })),
+  )
+  return {
+    ...{ count: transfers.length, totals, digest: hash.digest('hex') },
+    accounts: new Set(transfers.map(({ accountId }) => accountId)).size,
+    sample: transfers.slice(0, 10).map(({ id }) => id),
+  }
+}
+
+const bulkRoute = ({ name, permission, summary, run }: BulkAction): Route =>
+  route({
+    ...{ tag: 'Bulk actions', method: 'post', about: 'accounts', permission, summary },
+    id: `${name}Transfers`,
+    path: `/bulk/transfers/${name}`,
+    body: bulkBody,
+    answer: bulkSchema,
+    async handle({ context, person, subject, body: { filter, dryRun, expected, reason } }) {
+      if (Object.values(filter).every((one) => one === undefined))
+        throw new OutlayError('missing_field', 'The filter is empty; name at least one member.', { field: 'filter' })
+      if (dryRun === true) {
+        const found = await collectTransfers(context, subject, filter, mostInBulk)
+        return { done: false, ...describe(name, found) }
+      }
+      if (expected === undefined)
+        throw new OutlayError('missing_field', 'Send dryRun, or what the dry run has shown.', { field: 'expected' })
+      if (reason === undefined)
+        throw new OutlayError('missing_field', 'is required: why, for the audit', { field: 'reason' })
+      return context.act(person.actor, async (tx, record) => {
+        const found = await collectTransfers(context, subject, filter, mostInBulk, tx)
+        const described = describe(name, found)
+        if (described.digest !== expected.digest || described.count !== expected.count)
+          throw refusal(409, 'These are other transfers than the dry run has shown, or they have changed.', 'conflict')
+        // In the order of their ids, so that two actions at once do not wait for each other in a circle.
+        for (const transfer of found) await run(context, tx, transfer, { ...person, reason })
+        const { count, digest } = described
+        await record({ command: `transfers.bulk_${name}`, reason, after: { filter, count, digest } })
+        return { done: true, ...described }
+      })
+    },
+  })
+
+/** Actions on all transfers of a filter. */
+export const bulkActions: readonly Route[] = actions.map(bulkRoute)

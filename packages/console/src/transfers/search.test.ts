@@ -1,0 +1,76 @@
+import type { StoredTransfer, TransferPage } from '@outlay/core'
+import { describe, expect, it } from 'vitest'
+import type { ConsoleContext } from '../context.ts'
+import { collectTransfers, findTransfers } from './search.ts'
+
+const idOf = (ms: number, last: string): string => `01K8ACC${ms.toString().padStart(3, '0')}${last.padStart(16, '0')}`
+
+/** An engine whose search gives these pages, by account, whatever is asked for. */
+function contextOf(pages: Readonly<Record<string, TransferPage>>) {
+  const asked: unknown[] = []
+  const find = async (query: { readonly accountId?: string }) => {
+    asked.push(query)
+    return pages[query.accountId ?? 'all'] ?? { transfers: [], nextCursor: null }
+  }
+  return { context: { reads: { transfers: { find } } } as unknown as ConsoleContext, asked }
+}
+
+const page = (ids: readonly string[], nextCursor: string | null): TransferPage => ({
+  transfers: ids.map((id) => ({ id }) as StoredTransfer),
+  nextCursor,
+})
+const idsOf = ({ transfers }: { readonly transfers: readonly StoredTransfer[] }) => transfers.map(({ id }) => id)
+
+describe('a search of a person', () => {
+  it('does not give the id of the transfer at which it stopped, and skips nothing behind it', async () => {
+    const stopped = idOf(5, 'F')
+    const { context } = contextOf({ acme: page([idOf(9, 'A')], stopped) })
+    const { nextCursor } = await findTransfers(context, ['acme'], {}, { limit: 50 })
+    expect(nextCursor).not.toBe(stopped)
+    expect((nextCursor ?? '') > stopped).toBe(true)
+    expect((nextCursor ?? '') < idOf(6, '0')).toBe(true)
+  })
+
+  it('does not give a transfer again that is in the millisecond at which it stopped', async () => {
+    const own = idOf(5, 'H')
+    const { context } = contextOf({ acme: page([own], idOf(5, 'F')) })
+    expect((await findTransfers(context, ['acme'], {}, { limit: 50 })).nextCursor).toBe(own)
+  })
+
+  it('goes on where all that was read is of one millisecond', async () => {
+    const { context } = contextOf({ acme: page([], idOf(5, 'F')) })
+    const first = await findTransfers(context, ['acme'], {}, { limit: 50 })
+    const second = await findTransfers(context, ['acme'], {}, { limit: 50, cursor: first.nextCursor ?? undefined })
+    expect(second.nextCursor).toBe(idOf(5, 'F'))
+  })
+
+  it('merges accounts, and keeps what is behind the place that one of them has not reached', async () => {
+    const { context, asked } = contextOf({
+      acme: page([idOf(9, 'A'), idOf(7, 'A')], idOf(6, 'F')),
+      bolt: page([idOf(8, 'B'), idOf(3, 'B')], null),
+    })
+    const found = await findTransfers(context, ['acme', 'bolt'], { stage: 'queued' }, { limit: 50 })
+    expect(idsOf(found)).toEqual([idOf(9, 'A'), idOf(8, 'B'), idOf(7, 'A')])
+    expect(found.nextCursor).toMatch(/^01K8ACC006Z/)
+    expect(asked).toEqual(['acme', 'bolt'].map((accountId) => ({ stage: 'queued', accountId, limit: 50 })))
+  })
+
+  it('cuts a page at its limit, and goes on behind its last transfer', async () => {
+    const { context } = contextOf({
+      acme: page([idOf(9, 'A')], null),
+      bolt: page([idOf(8, 'B'), idOf(3, 'B')], null),
+    })
+    const found = await findTransfers(context, ['acme', 'bolt'], {}, { limit: 2 })
+    expect([idsOf(found), found.nextCursor]).toEqual([[idOf(9, 'A'), idOf(8, 'B')], idOf(8, 'B')])
+  })
+
+  it('asks for one account where there are too many, and ends where a filter is too wide', async () => {
+    const { context } = contextOf({ all: page([], idOf(5, 'F')) })
+    const many = Array.from({ length: 51 }, (_, at) => `account-${at}`)
+    await expect(findTransfers(context, many, {}, { limit: 2 })).rejects.toMatchObject({ field: '?accountId' })
+    await expect(findTransfers(context, ['acme'], { accountId: 'bolt' }, { limit: 2 })).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    await expect(collectTransfers(context, 'all', {}, 10)).rejects.toMatchObject({ status: 422 })
+  })
+})
