@@ -224,12 +224,18 @@ describe('the console', async () => {
     await commit((tx) => engine.policies.set(tx, [{ name: 'four-eyes', approvals: [{}] }], { actor: 'o', reason }))
     const batch = await commit((tx) => engine.batches.create(tx, { accountId: 'acme' }))
     await enqueue({ batchId: batch.id, createdBy: 'carl' })
-    await enqueue({ batchId: batch.id, createdBy: 'ada' })
     const path = `POST /batches/${batch.id}/approve`
-    expect((await call(path)).json).toMatchObject({ status: 403, code: 'approval_refused' })
-    expect((await engine.backlog()).held).toBe(2)
+    const review = async () => (await call<{ digest: string }>(`GET /batches/${batch.id}/review`)).json
+    const early = await review()
+    expect(early).toMatchObject({ transfers: 1 })
+    await enqueue({ batchId: batch.id, createdBy: 'ada' })
     const as = { actor: 'bert', permissions: { approve: ['acme'] } }
-    expect((await call(path, { as })).json).toMatchObject({ result: { approved: 2, released: 2 } })
+    const changed = await call(path, { as, body: { digest: early.digest } })
+    expect(changed.json).toMatchObject({ status: 409, code: 'conflict' })
+    const seen = { digest: (await review()).digest }
+    expect((await call(path, { body: seen })).json).toMatchObject({ status: 403, code: 'approval_refused' })
+    expect((await engine.backlog()).held).toBe(2)
+    expect((await call(path, { as, body: seen })).json).toMatchObject({ result: { approved: 2, released: 2 } })
     expect((await records()).slice(0, 3)).toEqual([
       ['batches.approve', 'bert', null],
       ['transfers.approve', 'bert', null],

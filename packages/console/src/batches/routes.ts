@@ -5,7 +5,7 @@ import { component } from '../component.ts'
 import type { ConsoleContext, Transaction } from '../context.ts'
 import { notFound, parameterError } from '../http/problem.ts'
 import { type Route, route } from '../routing/route.ts'
-import { noteBody, reasonBody } from '../transfers/actions.ts'
+import { reasonBody, reasonSchema } from '../transfers/actions.ts'
 import { cursorSchema, limitSchema } from '../transfers/filter.ts'
 import { metadataSchema, viewMetadata } from '../transfers/transfer-view.ts'
 
@@ -73,6 +73,39 @@ const showBatch = route({
   handle: async ({ context, subject }) => view(subject, context),
 })
 
+const reviewSchema = component(
+  'BatchReview',
+  z.object({
+    transfers: z.int(),
+    totals: z.record(z.string(), z.string()).meta({ description: 'The total of each currency.' }),
+    digest: z.string().meta({ description: 'Stands for exactly these transfers with exactly these requests.' }),
+  }),
+)
+
+const reviewBatch = route({
+  id: 'reviewBatch',
+  tag: 'Batches',
+  method: 'get',
+  path: '/batches/:batchId/review',
+  summary: 'What of a batch is held for approval: whoever approves it gives the digest back',
+  permission: 'read',
+  about: 'batch',
+  answer: reviewSchema,
+  async handle({ context, subject }) {
+    const review = await context.engine.batches.review(subject.id)
+    if (review === undefined) throw notFound()
+    return { ...review }
+  },
+})
+
+const approveBody = component(
+  'BatchApproval',
+  z.strictObject({
+    digest: z.string().length(64).meta({ description: 'That of the review that the approver has seen.' }),
+    note: reasonSchema.optional(),
+  }),
+)
+
 const changedSchema = component(
   'ChangedBatch',
   z.object({
@@ -87,16 +120,23 @@ type Counts = Readonly<Record<string, number>>
 /** The parts of a batch's route that are the same for all actions. */
 const about = { tag: 'Batches', method: 'post', about: 'batch', answer: changedSchema } as const
 
-interface BatchCall {
+interface BatchCall<B> {
   readonly context: ConsoleContext
   readonly person: Person
   readonly subject: Batch
-  readonly body: { readonly reason?: string | undefined; readonly note?: string | undefined }
+  readonly body: B
+}
+
+/** Why, in the body of an action. */
+interface Why {
+  readonly reason?: string | undefined
+  readonly note?: string | undefined
 }
 
 /** Does something with a batch, and writes the entry of the audit, in one transaction. */
 const change =
-  (command: string, run: (call: BatchCall, tx: Transaction) => Promise<boolean | Counts>) => (call: BatchCall) => {
+  <B extends Why>(command: string, run: (call: BatchCall<B>, tx: Transaction) => Promise<boolean | Counts>) =>
+  (call: BatchCall<B>) => {
     const { context, person, subject, body } = call
     return context.act(person.actor, async (tx, record) => {
       const done = await run(call, tx)
@@ -115,6 +155,7 @@ const change =
 export const batchRoutes: readonly Route[] = [
   listBatches,
   showBatch,
+  reviewBatch,
   route({
     ...{ ...about, id: 'closeBatch', path: '/batches/:batchId/close', permission: 'act', body: reasonBody },
     summary: 'Lets a batch take no further transfers',
@@ -138,11 +179,12 @@ export const batchRoutes: readonly Route[] = [
     })),
   }),
   route({
-    ...{ ...about, id: 'approveBatch', path: '/batches/:batchId/approve', permission: 'approve', body: noteBody },
+    ...{ ...about, id: 'approveBatch', path: '/batches/:batchId/approve', permission: 'approve', body: approveBody },
     summary: 'Approves all held transfers of a batch that ask for approval, or none',
     handle: change('batches.approve', async ({ context, person, subject, body }, tx) => {
       const { actor, roles } = person
-      return { ...(await context.engine.batches.approve(tx, subject.id, { actor, roles, note: body.note })) }
+      const { digest, note } = body
+      return { ...(await context.engine.batches.approve(tx, subject.id, { actor, roles, note, expected: { digest } })) }
     }),
   }),
 ]

@@ -52,12 +52,13 @@ const setPolicies = route({
       reason: reasonSchema,
       expectedVersion: z.int().min(0).meta({ description: 'The version that these replace: another one is refused.' }),
       policies: z.array(z.record(z.string(), z.unknown())).max(1_000),
+      clear: z.boolean().optional().meta({ description: 'True where the list is empty: nothing is held any more.' }),
     }),
   ),
   answer: policiesSchema,
-  handle: ({ context, person, body: { policies, reason, expectedVersion } }) =>
+  handle: ({ context, person, body: { policies, reason, expectedVersion, clear } }) =>
     context.act(person.actor, async (tx, record) => {
-      const note = { actor: person.actor, reason, expectedVersion }
+      const note = { actor: person.actor, reason, expectedVersion, clear }
       const { version } = await context.engine.policies.set(tx, policies as unknown as readonly Policy[], note)
       await record({ command: 'policies.set', reason, after: { version } })
       const found = await context.engine.policies.get({ tx })

@@ -68,13 +68,24 @@ const holdTransfer = route({
   ),
 })
 
+const releaseBody = component(
+  'Release',
+  z.strictObject({
+    reason: reasonSchema,
+    hold: z
+      .enum(['operator', 'limit', 'screening'])
+      .optional()
+      .meta({ description: 'The hold that it ends. Default: that of people.' }),
+    policy: z.string().max(200).optional().meta({ description: 'The policy of that hold, or its limit.' }),
+  }),
+)
+
 const releaseTransfer = route({
   ...{ ...about, id: 'releaseTransfer', path: '/transfers/:transferId/release', permission: 'act' },
-  summary:
-    'Ends what people may end of what keeps a transfer from being sent, or returns it to the queue with its own key',
-  body: reasonBody,
+  summary: 'Ends one hold of a transfer, or returns what is blocked or waits to the queue with its own key',
+  body: releaseBody,
   handle: change('transfers.release', async (tx, { context, person, subject, body }) => {
-    const note = { actor: person.actor, reason: body.reason }
+    const note = { actor: person.actor, ...body }
     if (await context.engine.transfers.release(tx, subject.id, note)) return true
     throw refusal(409, 'Only a held, blocked or waiting transfer is released.', 'conflict')
   }),
