@@ -160,4 +160,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'A node, or the directory of accounts, did not answer in time.',
     'Try again when it is back; the accounts of the other nodes do not wait.',
   ],
+  account_moving: [
+    'The account moves to another node at this moment; nothing was written.',
+    'Roll back, and try again in a few seconds, as after a lost connection.',
+  ],
 }

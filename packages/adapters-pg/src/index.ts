@@ -29,6 +29,9 @@ export {
 export { type RoleNames, type RolesOptions, rolesSql } from './schema/roles.ts'
 export { dumpSchema, type RunStatement } from './schema/schema-dump.ts'
 export type { ObjectKind } from './schema/schema-objects.ts'
+export type { AccountMoved } from './shards/account-move.ts'
+export type { DirectoryMove, DirectoryMoves } from './shards/account-move-directory.ts'
+export type { AccountMoveOptions, AccountMoveProgress } from './shards/account-move-run.ts'
 export {
   explainMisplacement,
   findMisplaced,
@@ -36,7 +39,7 @@ export {
 } from './shards/citus-placement.ts'
 export { type Directory, type DirectoryOptions, directory } from './shards/directory.ts'
 export type { MissingNode, NodeAnswers } from './shards/node-answers.ts'
-export type { ShardStops } from './shards/shard-accounts.ts'
+export type { ShardAccounts, ShardStops } from './shards/shard-accounts.ts'
 export type { ShardAudit, ShardPolicies } from './shards/shard-control.ts'
 export type { ShardNode } from './shards/shard-node.ts'
 export type { RouteDirectory, ShardRoute } from './shards/shard-routing.ts'

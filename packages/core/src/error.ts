@@ -75,6 +75,7 @@ export const errorCodes = [
   'webhook_timestamp_out_of_tolerance',
   'wrong_node',
   'node_unavailable',
+  'account_moving',
 ] as const
 
 /** A stable error code. */
