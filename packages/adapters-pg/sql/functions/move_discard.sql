@@ -1,6 +1,6 @@
 -- Drops rows of `moved_row` that the other node has. Returns how many, or null where the account is not in that state of this move.
 create or replace function {{schema}}.move_discard(p_account_id text, p_move bigint, p_state text, p_limit integer)
-returns integer language plpgsql set lock_timeout = '2s' as $$
+returns integer language plpgsql set lock_timeout = '2s' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_count integer;
 begin

@@ -1,7 +1,7 @@
 -- Takes out what an account that leaves has besides its transfers, some rows of each table at a time, and returns how many there were. `p_part` is what goes
 -- before the transfers, `first`, so that no worker adopts one that has just left and no batch seems to be empty, or what goes after them, `last`.
 create or replace function {{schema}}.move_pack_rest(p_account_id text, p_move bigint, p_part text, p_limit integer)
-returns integer language plpgsql set lock_timeout = '2s' as $$
+returns integer language plpgsql set lock_timeout = '2s' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_accounts text[] := {{schema}}.gateway_accounts(p_account_id);
   v_table text;

@@ -3,7 +3,7 @@
 -- that were under way only after the heartbeat of whoever had them. Returns how many rows or transfers it put, or null where the account is not in that
 -- state of this move.
 create or replace function {{schema}}.move_unpack(p_account_id text, p_move bigint, p_state text, p_limit integer)
-returns integer language plpgsql set lock_timeout = '2s' as $$
+returns integer language plpgsql set lock_timeout = '2s' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_ids text[];
   v_kind text;

@@ -1,3 +1,4 @@
+import { OutlayError } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
@@ -5,6 +6,7 @@ import { statements } from '../database/statement.ts'
 import { askPatiently } from './account-move-question.ts'
 
 const texts = {
+  name: 'select n.name as id from {{schema}}.shard_node n',
   depart: 'select {{schema}}.move_depart($1, $2, $3::bigint, $4, $5) as state',
   expect: 'select {{schema}}.move_expect($1, $2, $3::bigint, $4, $5) as state',
   back: 'select {{schema}}.move_back($1, $2, $3::bigint, $4) as state',
@@ -29,11 +31,17 @@ const texts = {
       and l.relation in ('{{schema}}.departed_account'::regclass, '{{schema}}.watched_account'::regclass)`,
   shared_batch: `select b.id from {{schema}}.transfer t join {{schema}}.batch b on b.id = t.batch_id
     where t.account_id = $1 and t.batch_id is not null and b.account_id is null and b.completed_at is null limit 1`,
-  taken_key: `select t.idempotency_key as id from {{schema}}.transfer t
-    join {{schema}}.moved_row m on m.account_id = t.account_id and m.kind = 'transfer' and (
-      m.key = t.id or m.content -> 0 ->> 'idempotency_key' = t.idempotency_key
-      or m.content -> 0 ->> 'remote_id' = t.remote_id and m.content -> 0 ->> 'gateway' = t.gateway)
-    where t.account_id = $1 limit 1`,
+  // Nothing to compare where the node has no transfer of the account, as nearly always.
+  taken_key: `select t.idempotency_key as id from {{schema}}.moved_row m cross join lateral (
+      select o.idempotency_key from {{schema}}.transfer o where o.id = m.key
+      union all
+      select o.idempotency_key from {{schema}}.transfer o
+      where o.account_id = $1 and o.idempotency_key = m.content -> 0 ->> 'idempotency_key'
+      union all
+      select o.idempotency_key from {{schema}}.transfer o
+      where o.account_id = $1 and o.remote_id = m.content -> 0 ->> 'remote_id' and o.gateway = m.content -> 0 ->> 'gateway'
+    ) t
+    where m.account_id = $1 and m.kind = 'transfer' and exists (select from {{schema}}.transfer o where o.account_id = $1) limit 1`,
   rows: `select m.kind, m.key, m.content::text as content from {{schema}}.moved_row m
     where m.account_id = $1 and (m.kind, m.key) > ($2, $3) order by m.kind, m.key limit $4`,
   last_row: `select m.kind, m.key from {{schema}}.moved_row m where m.account_id = $1 order by m.kind desc, m.key desc limit 1`,
@@ -65,8 +73,15 @@ export type MoveNode = ReturnType<typeof createMoveNode>
 /** Makes the store of moves of one node. `move` is the id of a move, `accountId` that of its account. */
 export function createMoveNode<Tx>(name: string, driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
-  const ask = (statement: keyof typeof texts, values: readonly unknown[]) =>
+  const query = (statement: keyof typeof texts, values: readonly unknown[]) =>
     askPatiently(name, () => driver.query(sql[statement], values))
+  let isNamed = false
+  const ask: typeof query = async (statement, values) => {
+    // Exchanged connection strings would move what another node has.
+    if (!isNamed) checkName(name, readFirst(readOneId, await query('name', []))?.id)
+    isNamed = true
+    return query(statement, values)
+  }
   const first = async <T>(read: (row: Readonly<Record<string, unknown>>) => T, ...given: Parameters<typeof ask>) => {
     const found = readFirst(read, await ask(...given))
     if (found === undefined) throw new Error(`The statement ${given[0]} gave no row.`)
@@ -117,6 +132,13 @@ export function createMoveNode<Tx>(name: string, driver: Driver<Tx>, tokens: Rea
     digest: (accountId: string) => first(readDigest, 'digest', [accountId]),
     describe: () => first(readDescription, 'description', []),
   }
+}
+
+function checkName(name: string, found: string | undefined): void {
+  if (found === name) return
+  const what = found === undefined ? 'has no name yet; run migrate() of the shards once' : `is the node "${found}"`
+  const message = `The database that is configured as the node "${name}" ${what}.`
+  throw new OutlayError('wrong_node', message, { field: `nodes.${name}` })
 }
 
 /** Where a row stands in the order of rows on their way. */

@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { moveHost, payAt } from '../../test/move-host.ts'
 import { refusal } from '../../test/shard-host.ts'
+import { pgDriver } from '../drivers/pg.ts'
+import { rolesSql } from '../schema/roles.ts'
 
 /** What stays: the audit is of the node, and the others are of one moment of its workers, or of the move itself. */
 const staying = ['audit', 'departed_account', 'moved_row', 'submission_slot', 'list_reading']
@@ -92,5 +96,109 @@ describe('a move of an account', async () => {
     expect((await refusal(payAt(stale, account, 'second'))).code).toBe('wrong_node')
     expect((await refusal(stale.accounts.move(account, { to: 'west' }))).field).toBe('route')
     expect((await host.live(account)).east).toEqual([])
+  })
+
+  it('says of an account between two nodes that it moves, and not that it has nothing', async () => {
+    const { shards, account } = await host.openAt()
+    const { id } = await payAt(shards, account, 'first')
+    const stop = ({ step }: { readonly step: string }) => {
+      if (step === 'switched') throw new Error('The mover ends here.')
+    }
+    await expect(shards.accounts.move(account, { to: 'west', onProgress: stop })).rejects.toThrow('ends here')
+    expect(await host.live(account)).toEqual({ east: [], west: [] })
+    const asked = [
+      () => shards.transfers.get(id),
+      () => shards.transfers.getByKey(account, 'first'),
+      () => shards.transfers.find({ accountId: account }),
+      () => payAt(shards, account, 'first'),
+      () => shards.transaction(account, (tx) => shards.accounts.pause(tx, account)),
+      () => shards.transaction(account, (tx) => shards.transfers.cancel(tx, id)),
+      () => pgDriver(east).transaction((tx) => shards.transfers.cancel(tx, id)),
+    ]
+    for (const ask of asked) expect((await refusal(ask())).code).toBe('account_moving')
+    expect((await refusal(shards.accounts.move(account, { to: 'east' }))).message).toContain(
+      'finish it with to: "west"',
+    )
+    expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved', transfers: 1 })
+    expect(await shards.transfers.get(id)).toMatchObject({ id })
+  })
+
+  const obstacles = {
+    'a policy of one node alone': [
+      `with v as (insert into outlay.policy_version (version, tag, policies, actor, reason) values (1, 'tag', '[{}]', 'a', 'b') returning version)
+       insert into outlay.policy_state (version, tag) select version, 'tag' from v`,
+      'other policies',
+    ],
+    'a subscription of one node alone': [
+      `insert into outlay.subscription (name, types) values ('books', '{transfer.failed}')`,
+      'no subscription "books"',
+    ],
+    'a foreign key of the host': [
+      'create table invoice (transfer_id text references outlay.transfer (id))',
+      'invoice (invoice_transfer_id_fkey)',
+    ],
+    'a batch of several accounts': [
+      `with b as (insert into outlay.batch (id) values ('of-all') returning id) update outlay.transfer t set batch_id = b.id from b`,
+      'the batch of-all',
+    ],
+  } as const
+  it.each(Object.entries(obstacles))('refuses %s, and the account goes on where it was', async (_, [sql, why]) => {
+    const { shards, account } = await host.openAt()
+    const { id } = await payAt(shards, account, 'first')
+    await east.query(sql)
+    const error = await refusal(shards.accounts.move(account, { to: 'west' }))
+    await east.query('drop table if exists invoice')
+    expect([error.code, error.message]).toEqual(['conflict', expect.stringContaining(why)])
+    const { rows } = await east.query('select state from outlay_directory.account_move where account_id = $1', [
+      account,
+    ])
+    expect(rows).toEqual([{ state: 'returned' }])
+    expect((await payAt(shards, account, 'first')).id).toBe(id)
+    expect((await host.live(account)).east).toHaveLength(1)
+  })
+
+  it('refuses a node that has a transfer of its own under a key, and goes back', async () => {
+    const { shards, account } = await host.openAt()
+    await payAt(shards, account, 'rent')
+    const strayed = host.make({ route: () => 'west' })
+    await payAt(strayed, account, 'rent')
+    const error = await refusal(shards.accounts.move(account, { to: 'west' }))
+    expect([error.code, error.message]).toEqual(['conflict', expect.stringContaining('of rent.')])
+    expect(await host.live(account)).toMatchObject({ east: { length: 1 }, west: { length: 1 } })
+  })
+
+  it('needs no more rights than those of workers', async () => {
+    const name = (part: string) => `${part}-${randomUUID().slice(0, 8)}`
+    const roles = { enqueue: name('e'), worker: name('w'), migrator: name('m'), reader: name('r') }
+    for (const on of [east, west]) await on.query(rolesSql({ roles }))
+    const { shards, account } = await host.openAt()
+    await payAt(shards, account, 'first')
+    const pools = [host.eastUrl, host.westUrl].map(
+      (connectionString) => new pg.Pool({ connectionString, max: 4, options: `-c role=${roles.worker}` }),
+    )
+    const [eastDriver, westDriver] = pools.map((pool) => pgDriver(pool))
+    const limited = host.make({
+      nodes: {
+        east: { driver: eastDriver as typeof eastDriver & {} },
+        west: { driver: westDriver as typeof westDriver & {} },
+      },
+      route: host.route,
+    })
+    // It sees the transactions of others.
+    const client = await east.connect()
+    await client.query('begin isolation level repeatable read')
+    await client.query('select 1')
+    expect((await refusal(limited.accounts.move(account, { to: 'west', waitMs: 100 }))).message).toContain(
+      'from before',
+    )
+    await client.query('rollback')
+    client.release()
+    expect(await limited.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved', transfers: 1 })
+    await Promise.all(pools.map((pool) => pool.end()))
+    for (const on of [east, west]) {
+      await on.query(`reassign owned by "${roles.migrator}" to current_user`)
+      for (const role of Object.values(roles)) await on.query(`drop owned by "${role}"`)
+      for (const role of Object.values(roles)) await on.query(`drop role "${role}"`)
+    }
   })
 })

@@ -1,5 +1,5 @@
 import { OutlayError } from '@outlay/core'
-import { checkNames, checkNumbers, timerRange } from '@outlay/core/adapter'
+import { checkNames, checkNumbers, checkText, timerRange } from '@outlay/core/adapter'
 import { clearAccount, unpackAccount } from './account-move-arriving.ts'
 import { checkNodes, moveRefused } from './account-move-check.ts'
 import type { DirectoryMove, DirectoryMoves } from './account-move-directory.ts'
@@ -7,6 +7,7 @@ import { copyAccount, packAccount } from './account-move-leaving.ts'
 import type { MoveNode } from './account-move-node.ts'
 import { type AccountMoveOptions, createMoveRun, inTime, moveAborted, Superseded } from './account-move-run.ts'
 import { isUnreachable } from './node-reachability.ts'
+import { isAccountId } from './shard-routing.ts'
 
 /** What became of a move. */
 export interface AccountMoved {
@@ -68,6 +69,8 @@ export function createAccountMoves(parts: MoveParts): AccountMoves {
   }
   return {
     async move(accountId, options) {
+      if (!isAccountId(accountId))
+        throw new OutlayError('invalid_id', 'accountId must be the id of an account', { field: 'accountId' })
       checkOptions(nodes, options)
       const done = await moves.alone(accountId, () => moveAlone(accountId, options))
       if (done === undefined) throw moveRefused(accountId, 'another process moves it at this moment.')
@@ -80,7 +83,9 @@ const optionNames = ['to', 'actor', 'reason', 'signal', 'waitMs', 'attemptsMs', 
 
 function checkOptions(nodes: ReadonlyMap<string, MoveNode>, options: AccountMoveOptions): void {
   checkNames(options, optionNames)
-  const { to, waitMs, attemptsMs, pauseMs } = options
+  const { to, actor, reason, waitMs, attemptsMs, pauseMs } = options
+  if (actor !== undefined) checkText(actor, 'actor')
+  if (reason !== undefined) checkText(reason, 'reason')
   checkNumbers({ waitMs, attemptsMs, pauseMs }, { waitMs: timerRange, attemptsMs: timerRange, pauseMs: timerRange })
   if (nodes.has(to)) return
   const message = `to must be the name of a node, one of ${[...nodes.keys()].join(', ')}; got ${JSON.stringify(to)}`
