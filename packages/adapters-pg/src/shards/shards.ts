@@ -8,6 +8,7 @@ import {
   type Logger,
   OutlayError,
   type SendingState,
+  type WebhookAnswer,
 } from '@outlay/core'
 import { checkNames, checkNumbers, timerRange } from '@outlay/core/adapter'
 import { postgres } from '../backend.ts'
@@ -258,15 +259,30 @@ function createRouted<Tx>(
     nodeOf: async (accountId) => routing.nodeOf(accountId),
     transaction: async (accountId, work) =>
       routing.at(accountId, (node) => node.driver.transaction((tx) => work(tx, node))),
-    webhook: (webhook, options) =>
-      routing.at(options?.accountId, async ({ name, engine, driver }) => {
-        // A node that the account has left would not know its transfers; whoever sends the webhook sends it again.
-        if (isAccountId(options?.accountId)) await guard.checkCommitted(driver, name, options.accountId)
-        return engine.webhook(webhook, options)
-      }),
+    webhook: (webhook, options) => receiveWebhook(routing, guard, webhook, options),
     unsubscribe: async (tx, name, removal) => (await engineBy(tx)).unsubscribe(tx, name, removal),
     fence: async (tx, note) => (await engineBy(tx)).fence(tx, note),
     adoptDatabase: async (tx, adoption) => (await engineBy(tx)).adoptDatabase(tx, adoption),
+  }
+}
+
+/** A webhook that changed nothing may be about an account that has left the node, or moves: whoever sent it sends it again then. */
+async function receiveWebhook<Tx>(
+  routing: ShardRouting<Tx>,
+  guard: NodeGuard<Tx>,
+  ...[webhook, options]: Parameters<Shards<Tx>['webhook']>
+): Promise<WebhookAnswer> {
+  const accountId = options?.accountId
+  try {
+    return await routing.at(accountId, async ({ name, engine, driver }) => {
+      const answer = await engine.webhook(webhook, options)
+      const isUnmatched = answer.status === 200 && answer.changed === 0
+      if (isUnmatched && isAccountId(accountId)) await guard.checkCommitted(driver, name, accountId)
+      return answer
+    })
+  } catch (error) {
+    if (!OutlayError.is(error, 'account_moving') && !OutlayError.is(error, 'wrong_node')) throw error
+    return { status: 503, code: error.code, changed: 0 }
   }
 }
 
