@@ -31,6 +31,7 @@ export { dumpSchema, type RunStatement } from './schema/schema-dump.ts'
 export type { ObjectKind } from './schema/schema-objects.ts'
 export type { AccountMoved } from './shards/account-move.ts'
 export type { DirectoryMove, DirectoryMoves } from './shards/account-move-directory.ts'
+export { findUnfinishedMoves, type UnfinishedMove } from './shards/account-move-open.ts'
 export type { AccountMoveOptions, AccountMoveProgress } from './shards/account-move-run.ts'
 export {
   explainMisplacement,

@@ -5,6 +5,7 @@ import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
 import { testListening } from './listening.ts'
 import { diagnoseLocks, diagnoseUnchecked } from './locks.ts'
+import { diagnoseMoves } from './moves.ts'
 import { diagnoseObjects } from './objects.ts'
 import { diagnosePlacement } from './placement.ts'
 import { diagnoseSchema } from './schema.ts'
@@ -44,7 +45,8 @@ async function examineAll(session: Session): Promise<readonly Finding[]> {
   session.progress('Waiting for a notification …')
   const connection = await testListening(session)
   const placement = await diagnosePlacement(session)
-  return [...objects, ...locks, ...schema, ...diagnose(health, connection), ...placement]
+  const moves = await diagnoseMoves(session)
+  return [...objects, ...locks, ...schema, ...diagnose(health, connection), ...placement, ...moves]
 }
 
 /** Formats findings, each with its cure. */
