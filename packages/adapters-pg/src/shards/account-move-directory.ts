@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { OutlayError } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver, SqlSession } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
@@ -90,7 +91,7 @@ async function lock(session: SqlSession, text: string, accountId: string): Promi
 
 /** Makes the store of moves in the directory. */
 export function createDirectoryMoves(
-  driver: Pick<Driver<never>, 'query' | 'session'>,
+  driver: Pick<Driver<never>, 'query' | 'session' | 'maxConnections'>,
   tokens: Readonly<Record<string, string>>,
 ): DirectoryMoves {
   const sql = statements(tokens, texts)
@@ -98,8 +99,12 @@ export function createDirectoryMoves(
     askPatiently('directory', () => driver.query(sql[name], values))
   const did = async (name: keyof typeof texts, values: readonly unknown[]) => (await ask(name, values)).length > 0
   return {
-    alone: (accountId, work) =>
-      driver.session(async (session) => {
+    async alone(accountId, work) {
+      if ((driver.maxConnections ?? 2) < 2) {
+        const message = 'A move needs two connections of the pool of directory(), and this one has one; raise its max.'
+        throw new OutlayError('invalid_request', message, { field: 'pool' })
+      }
+      return driver.session(async (session) => {
         // A lock of a transaction, so that it is of use behind a pooler, too. What is lost with its connection is the courtesy, and not the safety.
         await session.query('begin')
         try {
@@ -108,7 +113,8 @@ export function createDirectoryMoves(
         } finally {
           await session.query('rollback').catch(() => undefined)
         }
-      }),
+      })
+    },
     begin: async (...values) => readFirst(readBegun, await ask('move_begin', values)),
     open: async (accountId) => readFirst(readMove, await ask('move_open', [accountId])),
     read: async (move) => readFirst(readMove, await ask('move_read', [move])),

@@ -17,7 +17,6 @@ const texts = {
   unpack: 'select {{schema}}.move_unpack($1, $2::bigint, $3, $4) as count',
   discard: 'select {{schema}}.move_discard($1, $2::bigint, $3, $4) as count',
   end: 'select {{schema}}.move_end($1, $2::bigint, $3, $4) as is_done',
-  total: 'select count(*)::integer as count from {{schema}}.transfer t where t.account_id = $1',
   horizon: 'select pg_snapshot_xmax(pg_current_snapshot())::text as horizon',
   // Transactions whose snapshot may be older than the horizon.
   snapshots: `select distinct l.virtualtransaction as holder, a.pid from pg_stat_activity a
@@ -60,6 +59,10 @@ const texts = {
         where c.contype = 'f' and r.relnamespace = '{{schema}}'::regnamespace and f.relnamespace <> r.relnamespace) as reference`,
 } as const
 
+/** Statements that read all rows of an account, and how long each may take, in milliseconds. */
+const ofWhole: ReadonlySet<string> = new Set(['digest', 'taken_key', 'shared_batch'])
+const wholeMs = 600_000
+
 /** Rows of an account on their way, as lists of equal length. */
 export interface MovedRows {
   readonly kinds: readonly string[]
@@ -74,7 +77,7 @@ export type MoveNode = ReturnType<typeof createMoveNode>
 export function createMoveNode<Tx>(name: string, driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, texts)
   const query = (statement: keyof typeof texts, values: readonly unknown[]) =>
-    askPatiently(name, () => driver.query(sql[statement], values))
+    askPatiently(name, () => driver.query(sql[statement], values), ofWhole.has(statement) ? wholeMs : undefined)
   let isNamed = false
   const ask: typeof query = async (statement, values) => {
     // Exchanged connection strings would move what another node has.
@@ -113,7 +116,6 @@ export function createMoveNode<Tx>(name: string, driver: Driver<Tx>, tokens: Rea
       count('discard', [accountId, move, at, limit]),
     end: (accountId: string, move: string, at: string, end: 'here' | 'departed') =>
       isDone('end', [accountId, move, at, end]),
-    total: async (accountId: string) => (await count('total', [accountId])) ?? 0,
     horizon: async () => (await first(readHorizon, 'horizon', [])).horizon,
     snapshots: async (horizon: string) => (await ask('snapshots', [horizon])).map(readHolder),
     readers: async () => (await ask('readers', [])).map(readHolder),

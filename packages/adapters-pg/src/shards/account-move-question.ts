@@ -3,8 +3,8 @@ import { hasSqlState } from '../database/lock-timeout.ts'
 import { nodeError, nodeUnavailable } from './node-reachability.ts'
 import { within } from './question-limit.ts'
 
-/** How long one statement of a move may take, in milliseconds. One that is given up may still commit, which does no harm: each may run again. */
-const longestMs = 60_000
+/** How long one statement of a move may take where nothing else is said, in milliseconds. One that is given up may still commit, which does no harm: each may run again. */
+const defaultMs = 60_000
 
 /** How often a statement that did not get its locks, or was serialized behind another one, is tried again, and the pause before it in milliseconds. */
 const again = { times: 20, pauseMs: 100 }
@@ -13,7 +13,11 @@ const again = { times: 20, pauseMs: 100 }
  * Runs one statement of a move on a node, with a bound, and again where it met another transaction.
  * @throws OutlayError `node_unavailable`; what the database answers with
  */
-export async function askPatiently<T>(node: string, question: () => Promise<T>): Promise<T> {
+export async function askPatiently<T>(
+  node: string,
+  question: () => Promise<T>,
+  longestMs: number = defaultMs,
+): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await within(longestMs, question(), () => nodeUnavailable(node, `no answer within ${longestMs} ms`))

@@ -5,6 +5,7 @@ import { moveHost, payAt } from '../../test/move-host.ts'
 import { refusal } from '../../test/shard-host.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { rolesSql } from '../schema/roles.ts'
+import { directory } from './directory.ts'
 
 /** What stays: the audit is of the node, and the others are of one moment of its workers, or of the move itself. */
 const staying = ['audit', 'departed_account', 'moved_row', 'submission_slot', 'list_reading']
@@ -95,6 +96,11 @@ describe('a move of an account', async () => {
     await shards.accounts.move(account, { to: 'west' })
     expect((await refusal(payAt(stale, account, 'second'))).code).toBe('wrong_node')
     expect((await refusal(stale.accounts.move(account, { to: 'west' }))).field).toBe('route')
+    const pool = new pg.Pool({ connectionString: host.eastUrl, max: 1 })
+    const narrow = host.make({ route: directory({ pool }) })
+    expect((await refusal(narrow.accounts.move(account, { to: 'east' }))).field).toBe('pool')
+    expect((await refusal(shards.accounts.move(account, { to: 'north' }))).field).toBe('to')
+    await pool.end()
     expect((await host.live(account)).east).toEqual([])
   })
 
