@@ -157,4 +157,30 @@ describe('a move under load', async () => {
     expect(results.toSorted()).toEqual(['moved', 'there'])
     expect(await host.live(account)).toMatchObject({ east: [], west: { length: 1 } })
   })
+
+  it('is safe with two movers at once whose lock is lost', async () => {
+    const { route } = host
+    const unlocked = {
+      find: route.find,
+      forget: route.forget,
+      moves: { ...route.moves, alone: async <T>(_: string, work: () => Promise<T>) => ({ value: await work() }) },
+    }
+    const { shards, account } = await host.openAt({ route: unlocked })
+    const requests = Array.from({ length: 1_200 }, (_, n) => samplePayout(account, { idempotencyKey: `key-${n}` }))
+    await shards.transaction(account, (tx) => shards.transfers.enqueueMany(tx, requests))
+    for (const [to, other] of [
+      ['west', 'east'],
+      ['east', 'west'],
+    ] as const) {
+      const both = await Promise.allSettled(
+        [shards, host.make({ route: unlocked })].map((on) => on.accounts.move(account, { to })),
+      )
+      const results = both.map((one) => (one.status === 'fulfilled' ? one.value.result : one.reason.code))
+      for (const result of results) expect(['moved', 'there', 'conflict']).toContain(result)
+      await shards.accounts.move(account, { to })
+      const live = await host.live(account)
+      expect([live[to].length, live[other]]).toEqual([1_200, []])
+      for (const on of [east, west]) expect((await on.query('select from outlay.moved_row')).rows).toEqual([])
+    }
+  })
 })
