@@ -164,4 +164,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'The policies have a kind, a condition or a name that this release or the catalog of this process does not know, so nothing is enqueued past them.',
     'Update the process, give it the catalog of the one that set them, or set policies that it knows.',
   ],
+  account_moving: [
+    'The account moves to another node at this moment; nothing was written.',
+    'Roll back, and try again in a few seconds, as after a lost connection.',
+  ],
 }

@@ -36,6 +36,10 @@ export {
 export { type RoleNames, type RolesOptions, rolesSql } from './schema/roles.ts'
 export { dumpSchema, type RunStatement } from './schema/schema-dump.ts'
 export type { ObjectKind } from './schema/schema-objects.ts'
+export type { AccountMoved } from './shards/account-move.ts'
+export type { DirectoryMove, DirectoryMoves } from './shards/account-move-directory.ts'
+export { findUnfinishedMoves, type UnfinishedMove } from './shards/account-move-open.ts'
+export type { AccountMoveOptions, AccountMoveProgress } from './shards/account-move-run.ts'
 export {
   explainMisplacement,
   findMisplaced,
@@ -43,7 +47,7 @@ export {
 } from './shards/citus-placement.ts'
 export { type Directory, type DirectoryOptions, directory } from './shards/directory.ts'
 export type { MissingNode, NodeAnswers } from './shards/node-answers.ts'
-export type { ShardStops } from './shards/shard-accounts.ts'
+export type { ShardAccounts, ShardStops } from './shards/shard-accounts.ts'
 export {
   groupPolicies,
   type PolicyComparison,

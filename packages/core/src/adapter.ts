@@ -1,7 +1,7 @@
 // For authors of backends and gateways: hosts need none of it.
 import './node-version.ts'
 
-export { checkFlag } from './engine/checked-text.ts'
+export { checkFlag, checkText } from './engine/checked-text.ts'
 export { foreignTelemetry } from './engine/foreign-runtime.ts'
 export { instruments } from './engine/instruments.ts'
 export { momentOf } from './engine/moment.ts'

@@ -76,6 +76,7 @@ export const errorCodes = [
   'wrong_node',
   'node_unavailable',
   'policy_unknown',
+  'account_moving',
 ] as const
 
 /** A stable error code. */

@@ -53,7 +53,7 @@ begin
     where {{schema}}.left_just_now(a) and a.answered_at is null and a.step is null and t.remote_id is null
   ), ready as (
     select f.account_id, f.remote_id from {{schema}}.found_transfer f
-    where f.problem is null
+    where f.problem is null and {{schema}}.is_here(f.account_id)
       and not exists (select 1 from {{schema}}.transfer t where t.remote_id = f.remote_id
         and t.account_id = {{schema}}.account_of(f.account_id) and t.gateway = {{schema}}.gateway_of(f.account_id))
       -- Accepted for a transfer here that has not got that id.

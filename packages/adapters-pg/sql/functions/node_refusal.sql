@@ -2,7 +2,7 @@
 create or replace function {{schema}}.node_refusal(p_node text, p_account_id text) returns text language plpgsql stable as $$
 declare
   v_name text;
-  v_to_node text;
+  v_departed record;
 begin
   select n.name into v_name from {{schema}}.shard_node n;
   if v_name is null then
@@ -10,7 +10,8 @@ begin
   elsif v_name <> p_node then
     return 'other ' || v_name;
   end if;
-  select d.to_node into v_to_node from {{schema}}.departed_account d where d.account_id = p_account_id;
-  return 'departed ' || v_to_node;
+  select d.to_node, d.state into v_departed from {{schema}}.departed_account d where d.account_id = p_account_id;
+  return case v_departed.state when 'here' then null when 'departed' then 'departed ' || v_departed.to_node
+    else 'moving ' || v_departed.to_node end;
 end
 $$;

@@ -106,7 +106,8 @@ const guardAudit = (
   { enqueue, worker, reader }: Readonly<Record<'enqueue' | 'worker' | 'reader', string>>,
 ): string => `  revoke insert, update, delete on ${schema}.audit from ${worker};
   revoke insert, update, delete on ${schema}.policy_version, ${schema}.policy_state, ${schema}.approval from ${worker};
-  revoke execute on function ${schema}.record_audit, ${schema}.set_policies, ${schema}.add_approval from public, ${enqueue}, ${reader};`
+  revoke execute on function ${schema}.record_audit, ${schema}.set_policies, ${schema}.add_approval, ${schema}.move_pack
+    from public, ${enqueue}, ${reader};`
 
 /** What stands beside a transfer. To update one column of a batch is to lock its row, in transactions of repeatable read. */
 const grantEnqueue = (

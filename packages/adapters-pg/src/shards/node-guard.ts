@@ -10,6 +10,7 @@ const texts = {
       insert into {{schema}}.shard_node (name) values ($1) on conflict do nothing returning name
     )
     select coalesce((select r.name from recorded r), (select n.name from {{schema}}.shard_node n)) as name`,
+  moving: `select m.key from {{schema}}.moved_row m where m.kind = 'transfer' and m.key = $1 limit 1`,
   refusals: `select r.account_id, r.refusal from (
       select a.account_id, {{schema}}.node_refusal($1, a.account_id) as refusal
       from (select distinct u.account_id from unnest($2::text[]) as u (account_id)) a
@@ -24,9 +25,13 @@ export interface NodeGuard<Tx> {
   nameOf(tx: Tx): Promise<string | undefined>
   /**
    * Refuses a transaction of another node than that of the accounts, and accounts that have left it.
-   * @throws OutlayError `wrong_node`
+   * @throws OutlayError `wrong_node`, `account_moving`
    */
   check(tx: Tx, node: string, accountIds: readonly string[]): Promise<void>
+  /** The same for an account outside of a transaction, as it is committed. */
+  checkCommitted(driver: Driver<Tx>, node: string, accountId: string): Promise<void>
+  /** True while a transfer is between two nodes, as this one has it: in a transaction of it, or as it is committed. */
+  isMoving(on: { readonly tx: Tx } | { readonly driver: Driver<Tx> }, transferId: string): Promise<boolean>
   /**
    * Records the name of a node in its database, the first time.
    * @throws OutlayError `wrong_node` when the database has another name
@@ -37,13 +42,23 @@ export interface NodeGuard<Tx> {
 /** Makes the guard. `any` is the driver of any node: it runs a statement in whatever transaction it is given. */
 export function createNodeGuard<Tx>(any: Driver<Tx>, tokens: Readonly<Record<string, string>>): NodeGuard<Tx> {
   const sql = statements(tokens, texts)
-  const check: NodeGuard<Tx>['check'] = async (tx, node, accountIds) => {
-    const rows = await any.execute(tx, sql.refusals, [node, accountIds])
+  const refuse = (node: string, rows: readonly Row[]) => {
     const found = readFirst(readRefusal, rows)
     if (found !== undefined) throw wrongNode(node, found.accountId, found.refusal)
   }
+  const check: NodeGuard<Tx>['check'] = async (tx, node, accountIds) =>
+    refuse(node, await any.execute(tx, sql.refusals, [node, accountIds]))
   return {
     check,
+    checkCommitted: async (driver, node, accountId) =>
+      refuse(node, await driver.query(sql.refusals, [node, [accountId]])),
+    async isMoving(on, transferId) {
+      const rows =
+        'tx' in on
+          ? await any.execute(on.tx, sql.moving, [transferId])
+          : await on.driver.query(sql.moving, [transferId])
+      return rows.length > 0
+    },
     driver: (node, driver) => guardDriver(node, driver, (tx, accountIds) => check(tx, node, accountIds)),
     nameOf: async (tx) => readFirst(readName, await any.execute(tx, sql.node_name, []))?.name,
     async recordName(node, driver) {
@@ -118,6 +133,14 @@ function refusalOf(row: Row | undefined): string | undefined {
   return typeof written === 'string' && written.startsWith(refused) ? written.slice(refused.length) : undefined
 }
 
+/** The refusal of what is about an account that is between two nodes. */
+export const accountMoving = (accountId: string): OutlayError =>
+  new OutlayError(
+    'account_moving',
+    `The account ${accountId} moves to another node at this moment, so nothing was written; roll back, and try again in a few seconds.`,
+    { field: 'accountId' },
+  )
+
 /** The refusal of a transaction of another node, or of an account that has left. */
 function wrongNode(node: string, accountId: string, refusal: string): OutlayError {
   const [what, name = ''] = refusal.split(/ (.*)/s)
@@ -127,6 +150,8 @@ function wrongNode(node: string, accountId: string, refusal: string): OutlayErro
       const message = `The account ${accountId} has left the node "${node}" for "${name}", so nothing was written; roll back, and begin again with a transaction of the node that nodeOf() gives now.`
       return new OutlayError('wrong_node', message, { field: 'accountId' })
     }
+    case 'moving':
+      return accountMoving(accountId)
     case 'other':
       return new OutlayError(
         'wrong_node',

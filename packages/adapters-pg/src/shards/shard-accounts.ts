@@ -1,10 +1,27 @@
 import type { Accounts, Batches, OperatorNote, Stop, Stops, StopTarget } from '@outlay/core'
+import type { AccountMoved } from './account-move.ts'
+import type { AccountMoveOptions } from './account-move-run.ts'
 import type { NodeAnswers } from './node-answers.ts'
 import type { LimitedNode } from './shard-node.ts'
 import type { ShardParts } from './shard-transfers.ts'
 
+/** Commands of accounts over nodes. */
+export interface ShardAccounts<Tx> extends Accounts<Tx> {
+  /**
+   * Moves an account with all that it has in the engine to another node, while workers and hosts go on; your own rows are yours to move. Needs a route that is a
+   * `directory()`. Enqueues for the account are refused with `account_moving` meanwhile, and transfers that are sent already are never sent anew.
+   * Called again after whatever ended an earlier call, it goes on from there.
+   * @throws OutlayError `conflict` when something keeps it from moving, or another process moves it: it stays, or goes back, where it was; `aborted` by the
+   *   signal, likewise; `node_unavailable` when a node does not answer: call it again; `not_found` for an account that has no node; `invalid_request`
+   */
+  move(accountId: string, options: AccountMoveOptions): Promise<AccountMoved>
+}
+
 /** Creates the commands of accounts: each is about the node of its account, and refuses a transaction of another one. */
-export function createShardAccounts<Tx>({ routing, questions }: ShardParts<Tx>): Accounts<Tx> {
+export function createShardAccounts<Tx>(
+  { routing, questions }: ShardParts<Tx>,
+  move: ShardAccounts<Tx>['move'],
+): ShardAccounts<Tx> {
   const run = <T>(tx: Tx, accountId: string, command: (accounts: Accounts<Tx>) => Promise<T>) =>
     routing.checked(tx, accountId, ({ engine }) => command(engine.accounts))
   return {
@@ -17,6 +34,7 @@ export function createShardAccounts<Tx>({ routing, questions }: ShardParts<Tx>):
     configure: (tx, accountId, change) => run(tx, accountId, (accounts) => accounts.configure(tx, accountId, change)),
     get: (accountId, options) =>
       routing.at(accountId, (node) => questions.askOne(node, ({ engine }) => engine.accounts.get(accountId, options))),
+    move,
   }
 }
 

@@ -1,4 +1,5 @@
 import { OutlayError } from '@outlay/core'
+import type { DirectoryMoves } from './account-move-directory.ts'
 import type { NodeGuard } from './node-guard.ts'
 import { nodeUnavailable } from './node-reachability.ts'
 import { within } from './question-limit.ts'
@@ -10,6 +11,8 @@ export interface RouteDirectory {
   find(accountId: string): string | Promise<string>
   /** Forgets what is cached of an account, since a node has refused it. */
   forget(accountId: string): void
+  /** Where moves of accounts keep their steps; absent where accounts do not move. */
+  readonly moves?: DirectoryMoves | undefined
 }
 
 /**
@@ -76,7 +79,7 @@ export function createShardRouting<Tx>(
     try {
       return await run(await nodeOf(accountId))
     } catch (error) {
-      if (OutlayError.is(error, 'wrong_node')) directory?.forget(accountId)
+      if (OutlayError.is(error, 'wrong_node') || OutlayError.is(error, 'account_moving')) directory?.forget(accountId)
       throw error
     }
   }

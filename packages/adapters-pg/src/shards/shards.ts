@@ -8,23 +8,32 @@ import {
   type Logger,
   OutlayError,
   type SendingState,
+  type WebhookAnswer,
 } from '@outlay/core'
 import { checkNames, checkNumbers, timerRange } from '@outlay/core/adapter'
 import { postgres } from '../backend.ts'
 import type { Driver } from '../database/driver.ts'
 import { systemRuntime } from '../database/runtime.ts'
 import { resolveNames } from '../schema/database-names.ts'
+import { createAccountMoves } from './account-move.ts'
+import { createMoveNode } from './account-move-node.ts'
 import { createPlacementCheck } from './citus-placement.ts'
 import { createNodeQuestions, type NodeAnswers, type NodeQuestions } from './node-answers.ts'
 import { createNodeGuard, type NodeGuard } from './node-guard.ts'
 import { isUnreachable } from './node-reachability.ts'
 import { nodeTelemetry } from './node-telemetry.ts'
 import { createQuestionLimit } from './question-limit.ts'
-import { createShardAccounts, createShardBatches, createShardStops, type ShardStops } from './shard-accounts.ts'
+import {
+  createShardAccounts,
+  createShardBatches,
+  createShardStops,
+  type ShardAccounts,
+  type ShardStops,
+} from './shard-accounts.ts'
 import { archiveAll } from './shard-archive.ts'
 import { createShardAudit, createShardPolicies, type ShardAudit, type ShardPolicies } from './shard-control.ts'
 import type { LimitedNode, ShardNode } from './shard-node.ts'
-import { createShardRouting, type ShardRoute, type ShardRouting } from './shard-routing.ts'
+import { createShardRouting, isAccountId, type ShardRoute, type ShardRouting } from './shard-routing.ts'
 import { type ShardArchived, type ShardBacklog, sumBacklogs } from './shard-sums.ts'
 import { createShardTransfers, type ShardTransfers } from './shard-transfers.ts'
 import { createShardWorkers } from './shard-workers.ts'
@@ -75,9 +84,10 @@ const optionNames = [
 export interface Shards<Tx>
   extends Omit<
     Engine<Tx>,
-    'transfers' | 'stops' | 'policies' | 'audit' | 'sending' | 'reconcile' | 'backlog' | 'archive'
+    'transfers' | 'accounts' | 'stops' | 'policies' | 'audit' | 'sending' | 'reconcile' | 'backlog' | 'archive'
   > {
   readonly transfers: ShardTransfers<Tx>
+  readonly accounts: ShardAccounts<Tx>
   readonly stops: ShardStops<Tx>
   readonly policies: ShardPolicies<Tx>
   readonly audit: ShardAudit<Tx>
@@ -122,7 +132,7 @@ export function shards<Tx>(options: ShardsOptions<Tx>): Shards<Tx> {
   const byName = new Map(nodes.map((node) => [node.name, node]))
   const routing = createShardRouting(byName, options.route, guard, timeoutMs)
   const questions = createNodeQuestions(nodes)
-  const parts = { routing, questions }
+  const parts = { routing, questions, guard }
   const { logger } = systemRuntime(options.logger)
   const checkPlacement = createPlacementCheck(tokens, colocated)
   const prepare = async ({ name, driver, engine }: ShardNode<Tx>) => {
@@ -138,12 +148,12 @@ export function shards<Tx>(options: ShardsOptions<Tx>): Shards<Tx> {
   return {
     nodes,
     transfers: createShardTransfers(parts),
-    accounts: createShardAccounts(parts),
+    accounts: createShardAccounts(parts, createMove(nodes, options.route, tokens)),
     batches: createShardBatches(parts),
     stops: createShardStops(parts),
     policies: createShardPolicies(parts, nodes),
     audit: createShardAudit(parts),
-    ...createRouted(routing),
+    ...createRouted(routing, guard),
     ...createSummaries(questions),
     subscribe: (...given) => {
       workers.refuseRunning(given[0])
@@ -221,19 +231,58 @@ function openNode<Tx>(
   return { name, driver, limit, engine: createEngine({ ...engine, backend, telemetry }) }
 }
 
+/** Creates the move of accounts, which needs a directory. */
+function createMove<Tx>(
+  nodes: readonly LimitedNode<Tx>[],
+  route: ShardRoute,
+  tokens: Readonly<Record<string, string>>,
+): ShardAccounts<Tx>['move'] {
+  const directory = typeof route === 'function' ? undefined : route
+  const { moves } = directory ?? {}
+  if (directory === undefined || moves === undefined)
+    return async () => {
+      const message =
+        'Accounts move with a route that is a directory(), which keeps where a move stands; this route is another one.'
+      throw new OutlayError('invalid_request', message, { field: 'route' })
+    }
+  const stores = new Map(nodes.map(({ name, driver }) => [name, createMoveNode(name, driver, tokens)] as const))
+  return createAccountMoves({ nodes: stores, moves, onSwitched: (accountId) => directory.forget(accountId) }).move
+}
+
 /** What goes to one node: that of an account, or that of a transaction. */
 function createRouted<Tx>(
   routing: ShardRouting<Tx>,
+  guard: NodeGuard<Tx>,
 ): Pick<Shards<Tx>, 'nodeOf' | 'transaction' | 'webhook' | 'unsubscribe' | 'fence' | 'adoptDatabase'> {
   const engineBy = async (tx: Tx) => (await routing.nodeBy(tx)).engine
   return {
     nodeOf: async (accountId) => routing.nodeOf(accountId),
     transaction: async (accountId, work) =>
       routing.at(accountId, (node) => node.driver.transaction((tx) => work(tx, node))),
-    webhook: (webhook, options) => routing.at(options?.accountId, ({ engine }) => engine.webhook(webhook, options)),
+    webhook: (webhook, options) => receiveWebhook(routing, guard, webhook, options),
     unsubscribe: async (tx, name, removal) => (await engineBy(tx)).unsubscribe(tx, name, removal),
     fence: async (tx, note) => (await engineBy(tx)).fence(tx, note),
     adoptDatabase: async (tx, adoption) => (await engineBy(tx)).adoptDatabase(tx, adoption),
+  }
+}
+
+/** A webhook that changed nothing may be about an account that has left the node, or moves: whoever sent it sends it again then. */
+async function receiveWebhook<Tx>(
+  routing: ShardRouting<Tx>,
+  guard: NodeGuard<Tx>,
+  ...[webhook, options]: Parameters<Shards<Tx>['webhook']>
+): Promise<WebhookAnswer> {
+  const accountId = options?.accountId
+  try {
+    return await routing.at(accountId, async ({ name, engine, driver }) => {
+      const answer = await engine.webhook(webhook, options)
+      const isUnmatched = answer.status === 200 && answer.changed === 0
+      if (isUnmatched && isAccountId(accountId)) await guard.checkCommitted(driver, name, accountId)
+      return answer
+    })
+  } catch (error) {
+    if (!OutlayError.is(error, 'account_moving') && !OutlayError.is(error, 'wrong_node')) throw error
+    return { status: 503, code: error.code, changed: 0 }
   }
 }
 

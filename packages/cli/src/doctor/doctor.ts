@@ -3,13 +3,14 @@ import type { Session } from '../session/session.ts'
 import { examine } from './examination.ts'
 import type { Finding } from './finding.ts'
 import { testListening } from './listening.ts'
+import { diagnoseMoves } from './moves.ts'
 import { diagnosePlacement } from './placement.ts'
 
 /** Checks for every known problem. Returns the exit code: 1 when something is serious. */
 export async function runDoctor(session: Session): Promise<number> {
   const findings = await examine(session, {
     testConnection: () => testListening(session),
-    findMore: () => diagnosePlacement(session),
+    findMore: async () => [...(await diagnosePlacement(session)), ...(await diagnoseMoves(session))],
     onProgress: (text) => session.progress(text),
   })
   const grave = findings.filter((finding) => finding.severity === 'serious').length

@@ -5,6 +5,7 @@ import { parseDuration } from '../output/duration.ts'
 import type { CliContext } from '../session/cli-context.ts'
 import { Misuse } from '../session/problem.ts'
 import type { GlobalOptions } from '../session/session.ts'
+import { addAccountMove } from './account-move.ts'
 import { addBatches } from './batches.ts'
 import { addHolding, addPolicies } from './control.ts'
 import { parseCount } from './count.ts'
@@ -43,7 +44,7 @@ export function createProgram(around: CliContext, version: string, onCode: (code
     .showHelpAfterError('Run it with --help for its arguments and options.')
   addPlace(program, perform, around)
   addTransfers(program, perform)
-  addAccounts(program, perform)
+  addAccounts(program, perform, around)
   addBatches(program, perform)
   addEvents(program, perform, around)
   addSubscriptions(program, perform)
@@ -252,8 +253,8 @@ type Limit = number | 'none'
 
 const limitOf = (limit: Limit | undefined): number | null | undefined => (limit === 'none' ? null : limit)
 
-function addAccounts(program: Command, perform: Perform): void {
-  const accounts = program.command('accounts').description('accounts: list, pause, resume and limit them')
+function addAccounts(program: Command, perform: Perform, around: CliContext): void {
+  const accounts = program.command('accounts').description('accounts: list, pause, resume, limit and move them')
   accounts
     .command('list')
     .description('accounts with unsettled transfers, paused ones and ones with limits')
@@ -291,6 +292,7 @@ function addAccounts(program: Command, perform: Perform): void {
     .action((id: string, _options: unknown, command: Command) =>
       perform(command, (session, { retryAccountCredentials }) => retryAccountCredentials(session, id)),
     )
+  addAccountMove(accounts, around)
 }
 
 function addAccountLimits(accounts: Command, perform: Perform): void {

@@ -89,6 +89,7 @@ const refusalNext: Readonly<Record<string, string>> = {
   idempotency_key_mismatch: 'Use another --key.',
   wrong_node: 'Check which connection string belongs to which node.',
   node_unavailable: 'Check the network and the server of that node.',
+  account_moving: 'Try again in a few seconds; "outlay accounts move" goes on with a move that was interrupted.',
 }
 
 /** An id that is refused is one of a transfer unless it says otherwise. */

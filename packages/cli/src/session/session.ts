@@ -51,7 +51,7 @@ export interface Session {
 }
 
 /** The command line never sends: workers do, in the host's own processes. */
-const noGateway: Gateway = {
+export const noGateway: Gateway = {
   submit: () => Promise.reject(new Error('The command line sends nothing.')),
   registerAddress: () => Promise.reject(new Error('The command line registers nothing.')),
   get: () => Promise.reject(new Error('The command line reads nothing at the service.')),

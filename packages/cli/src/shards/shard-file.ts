@@ -10,6 +10,8 @@ export interface ShardFile {
   readonly nodes: ReadonlyMap<string, string>
   /** Tables of the host that commit with payouts; for the doctor, on Citus. */
   readonly colocated: readonly string[]
+  /** Connection string of the database of the directory, and its schema; undefined where the file has none. */
+  readonly directory: { readonly url: string; readonly schema: string | undefined } | undefined
   /** Names the node of an account; undefined where the file has no function for it. */
   readonly route: ((accountId: string) => unknown) | undefined
 }
@@ -23,7 +25,7 @@ const next =
  */
 export async function readShardFile(path: string, around: Pick<CliContext, 'env'>): Promise<ShardFile> {
   const given = await load(path)
-  const { nodes, colocated = [], route } = given
+  const { nodes, colocated = [], route, directory } = given
   if (typeof nodes !== 'object' || nodes === null || Object.keys(nodes).length === 0)
     throw new Refusal(`The file ${path} has no "nodes".`, next)
   const read = Object.entries(nodes).map(([name, url]) => [name, readUrl(name, url, around)] as const)
@@ -31,7 +33,10 @@ export async function readShardFile(path: string, around: Pick<CliContext, 'env'
     throw new Refusal(`The "colocated" of ${path} is no list of tables.`, 'Write it as ["app.invoice", "app.order"].')
   if (route !== undefined && typeof route !== 'function')
     throw new Refusal(`The "route" of ${path} is no function.`, 'Export the function that shards() has.')
-  return { nodes: new Map(read), colocated, route: route as ShardFile['route'] }
+  return {
+    ...{ nodes: new Map(read), colocated, route: route as ShardFile['route'] },
+    directory: directory === undefined ? undefined : readDirectory(directory, around),
+  }
 }
 
 async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
@@ -50,11 +55,25 @@ async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
   throw new Refusal(`The file ${path} has no object.`, next)
 }
 
-function readUrl(name: string, given: unknown, { env }: Pick<CliContext, 'env'>): string {
+/** A connection string, or `{ url, schema }`. */
+function readDirectory(given: unknown, around: Pick<CliContext, 'env'>): ShardFile['directory'] {
+  const { url, schema } =
+    typeof given === 'object' && given !== null ? (given as Record<string, unknown>) : { url: given }
+  if (schema !== undefined && typeof schema !== 'string')
+    throw new Refusal('The "schema" of the "directory" is no name.', 'Write it as that of directory().')
+  return { url: readConnection('The "directory"', url, around), schema }
+}
+
+function readUrl(name: string, given: unknown, around: Pick<CliContext, 'env'>): string {
   if (!/^[a-z0-9][a-z0-9_.-]{0,62}$/.test(name)) throw new Refusal(`"${name}" is no name of a node.`, next)
+  return readConnection(`The node "${name}"`, given, around)
+}
+
+function readConnection(owner: string, given: unknown, { env }: Pick<CliContext, 'env'>): string {
   const variable = typeof given === 'string' && given.startsWith('$') ? given.slice(1) : undefined
   const url = variable === undefined ? given : env[variable]
   if (typeof url === 'string' && URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol)) return url
-  const what = variable === undefined ? `The node "${name}"` : `The variable ${variable} of the node "${name}"`
+  const what =
+    variable === undefined ? owner : `The variable ${variable} of ${owner[0]?.toLowerCase()}${owner.slice(1)}`
   throw new Refusal(`${what} has no connection string that can be read.`, next)
 }

@@ -52,6 +52,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   outcome_unknown: 503,
   unreadable_response: 503,
   aborted: 503,
+  account_moving: 503,
 }
 
 const titles: Readonly<Record<number, string>> = {

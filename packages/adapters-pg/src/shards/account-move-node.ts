@@ -1,0 +1,176 @@
+import { OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
+import type { Driver } from '../database/driver.ts'
+import { readFirst } from '../database/read-rows.ts'
+import { statements } from '../database/statement.ts'
+import { askPatiently } from './account-move-question.ts'
+
+const texts = {
+  name: 'select n.name as id from {{schema}}.shard_node n',
+  depart: 'select {{schema}}.move_depart($1, $2, $3::bigint, $4, $5) as state',
+  expect: 'select {{schema}}.move_expect($1, $2, $3::bigint, $4, $5) as state',
+  back: 'select {{schema}}.move_back($1, $2, $3::bigint, $4) as state',
+  pack: 'select p.packed, p.last_key from {{schema}}.move_pack($1, $2::bigint, $3, $4, $5) p',
+  pack_rest: 'select {{schema}}.move_pack_rest($1, $2::bigint, $3, $4) as count',
+  pack_end: 'select {{schema}}.move_pack_end($1, $2::bigint) as count',
+  receive: 'select {{schema}}.move_receive($1, $2::bigint, $3, $4, $5) as is_done',
+  unpack: 'select {{schema}}.move_unpack($1, $2::bigint, $3, $4) as count',
+  discard: 'select {{schema}}.move_discard($1, $2::bigint, $3, $4) as count',
+  end: 'select {{schema}}.move_end($1, $2::bigint, $3, $4) as is_done',
+  horizon: 'select pg_snapshot_xmax(pg_current_snapshot())::text as horizon',
+  // Transactions whose snapshot may be older than the horizon.
+  snapshots: `select distinct l.virtualtransaction as holder, a.pid from pg_stat_activity a
+    join pg_locks l on l.pid = a.pid and l.locktype = 'virtualxid' and l.granted
+    where a.datname = current_database() and a.pid <> pg_backend_pid() and age(a.backend_xmin) > age($1::text::xid8::xid)
+      and coalesce(a.backend_type, '') not in ('autovacuum worker', 'walsender')`,
+  // Transactions that have asked whether an account may be written to, or is watched.
+  readers: `select distinct l.virtualtransaction as holder, l.pid from pg_locks l
+    where l.locktype = 'relation' and l.granted and l.pid is distinct from pg_backend_pid()
+      and l.database = (select d.oid from pg_database d where d.datname = current_database())
+      and l.relation in ('{{schema}}.departed_account'::regclass, '{{schema}}.watched_account'::regclass)`,
+  shared_batch: `select b.id from {{schema}}.transfer t join {{schema}}.batch b on b.id = t.batch_id
+    where t.account_id = $1 and t.batch_id is not null and b.account_id is null and b.completed_at is null limit 1`,
+  // Nothing to compare where the node has no transfer of the account, as nearly always.
+  taken_key: `select t.idempotency_key as id from {{schema}}.moved_row m cross join lateral (
+      select o.idempotency_key from {{schema}}.transfer o where o.id = m.key
+      union all
+      select o.idempotency_key from {{schema}}.transfer o
+      where o.account_id = $1 and o.idempotency_key = m.content -> 0 ->> 'idempotency_key'
+      union all
+      select o.idempotency_key from {{schema}}.transfer o
+      where o.account_id = $1 and o.remote_id = m.content -> 0 ->> 'remote_id' and o.gateway = m.content -> 0 ->> 'gateway'
+    ) t
+    where m.account_id = $1 and m.kind = 'transfer' and exists (select from {{schema}}.transfer o where o.account_id = $1) limit 1`,
+  rows: `select m.kind, m.key, m.content::text as content from {{schema}}.moved_row m
+    where m.account_id = $1 and (m.kind, m.key) > ($2, $3) order by m.kind, m.key limit $4`,
+  last_row: `select m.kind, m.key from {{schema}}.moved_row m where m.account_id = $1 order by m.kind desc, m.key desc limit 1`,
+  digest: `select count(*)::integer as count, (count(*) filter (where m.kind = 'transfer'))::integer as transfers,
+      coalesce(sum(('x' || substr(md5(concat_ws(' ', m.kind, m.key, m.content::text)), 1, 15))::bit(60)::bigint), 0)::text as digest
+    from {{schema}}.moved_row m where m.account_id = $1`,
+  description: `select
+      (select string_agg(m.name, ' ' order by m.name) from {{schema}}.migration m where m.name ~ '^\\d') as migrations,
+      (select k.environment from {{schema}}.known_database k) as environment,
+      exists (select from {{schema}}.known_database k where k.fenced_since is not null) as is_fenced,
+      coalesce((select v.policies::text from {{schema}}.policy_state p join {{schema}}.policy_version v on v.version = p.version), '[]') as policies,
+      array(select s.name || ' ' || array_to_string(array(select t from unnest(s.types) t order by t), ' ')
+        from {{schema}}.subscription s order by s.name) as subscriptions,
+      (select min(c.conrelid::regclass::text || ' (' || c.conname || ')') from pg_constraint c
+        join pg_class r on r.oid = c.confrelid join pg_class f on f.oid = c.conrelid
+        where c.contype = 'f' and r.relnamespace = '{{schema}}'::regnamespace and f.relnamespace <> r.relnamespace) as reference`,
+} as const
+
+/** Statements that read all rows of an account, and how long each may take, in milliseconds. */
+const ofWhole: ReadonlySet<string> = new Set(['digest', 'taken_key', 'shared_batch'])
+const wholeMs = 600_000
+
+/** Rows of an account on their way, as lists of equal length. */
+export interface MovedRows {
+  readonly kinds: readonly string[]
+  readonly keys: readonly string[]
+  readonly contents: readonly string[]
+}
+
+/** What one database knows of moves. Each method is one statement and one transaction; `undefined` means that the move has been superseded. */
+export type MoveNode = ReturnType<typeof createMoveNode>
+
+/** Makes the store of moves of one node. `move` is the id of a move, `accountId` that of its account. */
+export function createMoveNode<Tx>(name: string, driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const sql = statements(tokens, texts)
+  const query = (statement: keyof typeof texts, values: readonly unknown[]) =>
+    askPatiently(name, () => driver.query(sql[statement], values), ofWhole.has(statement) ? wholeMs : undefined)
+  let isNamed = false
+  const ask: typeof query = async (statement, values) => {
+    // Exchanged connection strings would move what another node has.
+    if (!isNamed) checkName(name, readFirst(readOneId, await query('name', []))?.id)
+    isNamed = true
+    return query(statement, values)
+  }
+  const first = async <T>(read: (row: Readonly<Record<string, unknown>>) => T, ...given: Parameters<typeof ask>) => {
+    const found = readFirst(read, await ask(...given))
+    if (found === undefined) throw new Error(`The statement ${given[0]} gave no row.`)
+    return found
+  }
+  const count = async (...given: Parameters<typeof ask>) => (await first(readCount, ...given)).count ?? undefined
+  const state = async (...given: Parameters<typeof ask>) => (await first(readState, ...given)).state ?? undefined
+  const isDone = async (...given: Parameters<typeof ask>) => (await first(readDone, ...given)).isDone ?? undefined
+  return {
+    name,
+    depart: (accountId: string, to: string, move: string, actor: string | null, reason: string | null) =>
+      state('depart', [accountId, to, move, actor, reason]),
+    expect: (accountId: string, move: string, actor: string | null, reason: string | null) =>
+      state('expect', [accountId, name, move, actor, reason]),
+    /** Lets the move go back here. `from` is the node that the account was leaving. */
+    back: (accountId: string, from: string, move: string) => state('back', [accountId, from, move, from === name]),
+    async pack(accountId: string, move: string, after: string, limit: number, isAll: boolean) {
+      return readFirst(readPacked, await ask('pack', [accountId, move, after, limit, isAll]))
+    },
+    packRest: (accountId: string, move: string, part: 'first' | 'last', limit: number) =>
+      count('pack_rest', [accountId, move, part, limit]),
+    packEnd: (accountId: string, move: string) => count('pack_end', [accountId, move]),
+    async receive(accountId: string, move: string, { kinds, keys, contents }: MovedRows) {
+      return (await isDone('receive', [accountId, move, kinds, keys, contents])) === true
+    },
+    unpack: (accountId: string, move: string, at: 'arriving' | 'returning', limit: number) =>
+      count('unpack', [accountId, move, at, limit]),
+    discard: (accountId: string, move: string, at: 'packed' | 'departed', limit: number) =>
+      count('discard', [accountId, move, at, limit]),
+    end: (accountId: string, move: string, at: string, end: 'here' | 'departed') =>
+      isDone('end', [accountId, move, at, end]),
+    horizon: async () => (await first(readHorizon, 'horizon', [])).horizon,
+    snapshots: async (horizon: string) => (await ask('snapshots', [horizon])).map(readHolder),
+    readers: async () => (await ask('readers', [])).map(readHolder),
+    sharedBatch: async (accountId: string) => readFirst(readOneId, await ask('shared_batch', [accountId]))?.id,
+    takenKey: async (accountId: string) => readFirst(readOneId, await ask('taken_key', [accountId]))?.id,
+    async rows(accountId: string, after: RowPlace, limit: number): Promise<MovedRows> {
+      const rows = (await ask('rows', [accountId, after.kind, after.key, limit])).map(readRow)
+      return {
+        kinds: rows.map(({ kind }) => kind),
+        keys: rows.map(({ key }) => key),
+        contents: rows.map(({ content }) => content),
+      }
+    },
+    lastRow: async (accountId: string): Promise<RowPlace> =>
+      readFirst(readPlace, await ask('last_row', [accountId])) ?? { kind: '', key: '' },
+    digest: (accountId: string) => first(readDigest, 'digest', [accountId]),
+    describe: () => first(readDescription, 'description', []),
+  }
+}
+
+function checkName(name: string, found: string | undefined): void {
+  if (found === name) return
+  const what = found === undefined ? 'has no name yet; run migrate() of the shards once' : `is the node "${found}"`
+  const message = `The database that is configured as the node "${name}" ${what}.`
+  throw new OutlayError('wrong_node', message, { field: `nodes.${name}` })
+}
+
+/** Where a row stands in the order of rows on their way. */
+export interface RowPlace {
+  readonly kind: string
+  readonly key: string
+}
+
+/** A transaction that something waits for. */
+export interface Holder {
+  readonly holder: string
+  /** Null for a prepared transaction. */
+  readonly pid: number | null
+}
+
+const readCount = rowDecoder('move', { count: Column.nullable(Column.integer) })
+const readState = rowDecoder('move', { state: Column.nullable(Column.text) })
+const readDone = rowDecoder('move', { isDone: Column.nullable(Column.boolean) })
+const readPacked = rowDecoder('move', { packed: Column.integer, lastKey: Column.nullable(Column.text) })
+const readHorizon = rowDecoder('move', { horizon: Column.text })
+const readHolder = rowDecoder('transaction', { holder: Column.text, pid: Column.nullable(Column.integer) })
+const readOneId = rowDecoder('move', { id: Column.text })
+const readPlace = rowDecoder('move', { kind: Column.text, key: Column.text })
+const readRow = rowDecoder('move', { kind: Column.text, key: Column.text, content: Column.text })
+const readDigest = rowDecoder('move', { count: Column.integer, transfers: Column.integer, digest: Column.text })
+const readDescription = rowDecoder('node', {
+  migrations: Column.nullable(Column.text),
+  environment: Column.nullable(Column.text),
+  isFenced: Column.boolean,
+  policies: Column.text,
+  subscriptions: Column.texts,
+  reference: Column.nullable(Column.text),
+})

@@ -1,0 +1,183 @@
+import { OutlayError } from '@outlay/core'
+import { checkNames, checkNumbers, checkText, timerRange } from '@outlay/core/adapter'
+import { clearAccount, unpackAccount } from './account-move-arriving.ts'
+import { checkNodes, moveRefused } from './account-move-check.ts'
+import type { DirectoryMove, DirectoryMoves } from './account-move-directory.ts'
+import { copyAccount, packAccount } from './account-move-leaving.ts'
+import type { MoveNode } from './account-move-node.ts'
+import { type AccountMoveOptions, createMoveRun, inTime, moveAborted, Superseded } from './account-move-run.ts'
+import { isUnreachable } from './node-reachability.ts'
+import { isAccountId } from './shard-routing.ts'
+
+/** What became of a move. */
+export interface AccountMoved {
+  readonly accountId: string
+  readonly from: string
+  readonly to: string
+  /** `there` when it was there already, `returned` when an unfinished move was taken back on demand. */
+  readonly result: 'moved' | 'there' | 'returned'
+  readonly transfers: number
+  /** How long nothing could be enqueued for the account, in milliseconds. */
+  readonly pauseMs: number
+  /** From the beginning of the move, whichever process began it, in milliseconds. */
+  readonly totalMs: number
+}
+
+/** Moves accounts between nodes. */
+export interface AccountMoves {
+  move(accountId: string, options: AccountMoveOptions): Promise<AccountMoved>
+}
+
+interface MoveParts {
+  /** The stores of all nodes by name. */
+  readonly nodes: ReadonlyMap<string, MoveNode>
+  readonly moves: DirectoryMoves
+  /** Called when the route of an account has changed. */
+  readonly onSwitched: (accountId: string) => void
+}
+
+/** Makes the moves of accounts over nodes. */
+export function createAccountMoves(parts: MoveParts): AccountMoves {
+  const { nodes, moves } = parts
+  const moveAlone = async (accountId: string, options: AccountMoveOptions): Promise<AccountMoved> => {
+    const { to } = options
+    const open = await moves.open(accountId)
+    if (open === undefined) {
+      const found = await begin(parts, accountId, options)
+      if (found !== undefined) return found
+    }
+    const move = open ?? (await moves.open(accountId))
+    if (move === undefined) throw superseded(accountId)
+    const steps = createSteps(parts, move, options)
+    try {
+      if (move.state === 'returning' || (move.state === 'leaving' && to === move.fromNode)) {
+        const returned = await steps.back()
+        if (to !== move.fromNode) throw moveRefused(accountId, 'an earlier move was taken back just now; try again.')
+        return returned
+      }
+      if (to !== move.toNode)
+        throw moveRefused(
+          accountId,
+          `a move from "${move.fromNode}" to "${move.toNode}" has not ended; finish it with to: "${move.toNode}"${
+            move.state === 'leaving' ? `, or take it back with to: "${move.fromNode}"` : ' first'
+          }.`,
+        )
+      return await steps.forward()
+    } catch (error) {
+      throw error instanceof Superseded ? superseded(accountId) : error
+    }
+  }
+  return {
+    async move(accountId, options) {
+      if (!isAccountId(accountId))
+        throw new OutlayError('invalid_id', 'accountId must be the id of an account', { field: 'accountId' })
+      checkOptions(nodes, options)
+      const done = await moves.alone(accountId, () => moveAlone(accountId, options))
+      if (done === undefined) throw moveRefused(accountId, 'another process moves it at this moment.')
+      return done.value
+    },
+  }
+}
+
+const optionNames = ['to', 'actor', 'reason', 'signal', 'waitMs', 'attemptsMs', 'pauseMs', 'onProgress']
+
+function checkOptions(nodes: ReadonlyMap<string, MoveNode>, options: AccountMoveOptions): void {
+  checkNames(options, optionNames)
+  const { to, actor, reason, waitMs, attemptsMs, pauseMs } = options
+  if (actor !== undefined) checkText(actor, 'actor')
+  if (reason !== undefined) checkText(reason, 'reason')
+  checkNumbers({ waitMs, attemptsMs, pauseMs }, { waitMs: timerRange, attemptsMs: timerRange, pauseMs: timerRange })
+  if (nodes.has(to)) return
+  const message = `to must be the name of a node, one of ${[...nodes.keys()].join(', ')}; got ${JSON.stringify(to)}`
+  throw new OutlayError('invalid_request', message, { field: 'to' })
+}
+
+const superseded = (accountId: string): OutlayError =>
+  moveRefused(accountId, 'another process has taken this move on or back; run it again to see where it is.')
+
+/** Begins a move in the directory. Gives a result where the account is there already. */
+async function begin(
+  { nodes, moves }: MoveParts,
+  accountId: string,
+  { to, actor, reason, signal }: AccountMoveOptions,
+): Promise<AccountMoved | undefined> {
+  const there = (node: string): AccountMoved => ({
+    ...{ accountId, from: node, to, result: 'there', transfers: 0, pauseMs: 0, totalMs: 0 },
+  })
+  const found = await moves.begin(accountId, to, actor ?? null, reason ?? null)
+  if (found === undefined) {
+    const message = `The directory has no node for the account ${accountId}; assign one with assign(accountId, node).`
+    throw new OutlayError('not_found', message, { field: 'accountId' })
+  }
+  if (!found.isBegun) return found.node === to ? there(found.node) : undefined
+  const move = await moves.open(accountId)
+  if (move === undefined) throw superseded(accountId)
+  try {
+    if (signal?.aborted === true) throw moveAborted(accountId)
+    await checkNodes(accountId, nodeOf(nodes, move.fromNode), nodeOf(nodes, to))
+  } catch (error) {
+    // No node knows of it yet.
+    await moves.back(move.id)
+    await moves.end(move.id)
+    throw error
+  }
+  return undefined
+}
+
+function nodeOf(nodes: ReadonlyMap<string, MoveNode>, name: string): MoveNode {
+  const node = nodes.get(name)
+  if (node !== undefined) return node
+  const there = [...nodes.keys()].join(', ')
+  throw new OutlayError('invalid_request', `The node "${name}" of the move is none of ${there}.`, { field: 'nodes' })
+}
+
+/** One call of a move: each step reads what is there, so that it goes on after whatever ended an earlier call. */
+function createSteps({ nodes, moves, onSwitched }: MoveParts, move: DirectoryMove, options: AccountMoveOptions) {
+  const { id, accountId } = move
+  const [from, to] = [nodeOf(nodes, move.fromNode), nodeOf(nodes, move.toNode)]
+  const run = createMoveRun(move, from, to, options)
+  const ended = async (result: 'moved' | 'returned'): Promise<AccountMoved> => {
+    await moves.end(id)
+    run.report('ended')
+    const now = (await moves.read(id)) ?? move
+    return {
+      ...{ accountId, from: from.name, to: result === 'moved' ? to.name : from.name, result },
+      ...{ transfers: now.transfers ?? 0, pauseMs: now.pauseMs ?? 0, totalMs: now.totalMs ?? 0 },
+    }
+  }
+  const back = async () => {
+    inTime(await moves.back(id))
+    run.report('returning')
+    // The account goes on as soon as its own node has it again, whatever the other one does: that one refuses it.
+    inTime(await from.back(accountId, from.name, id))
+    await unpackAccount(run, from, 'returning')
+    await moves.resume(id)
+    inTime(await to.back(accountId, from.name, id))
+    await clearAccount(run, to, 'departed')
+    return ended('returned')
+  }
+  const leave = async () => {
+    try {
+      await checkNodes(accountId, from, to)
+      await packAccount(run, () => moves.pause(id))
+      inTime(await moves.switch(id, await copyAccount(run)))
+    } catch (error) {
+      if (error instanceof Superseded || isUnreachable(error)) throw error
+      await back()
+      throw error
+    }
+  }
+  return {
+    back,
+    async forward(): Promise<AccountMoved> {
+      if (move.state === 'leaving') await leave()
+      onSwitched(accountId)
+      run.report('switched')
+      await unpackAccount(run, to, 'arriving')
+      await moves.resume(id)
+      run.report('arrived')
+      await clearAccount(run, from, 'packed')
+      return ended('moved')
+    },
+  }
+}
