@@ -14,6 +14,8 @@ import { type ClockJumpStore, createClockJumpStore } from './clock/clock-jumps.t
 import { startClockWatch } from './clock/clock-watch.ts'
 import { createAuditStore } from './control/audit.ts'
 import { createHoldStore } from './control/holds.ts'
+import { createLimitSweepStore, type LimitSweepStore } from './control/limit-sweeps.ts'
+import { createLimitStore } from './control/limits.ts'
 import { createPolicyStore } from './control/policies.ts'
 import type { Driver, SqlSession } from './database/driver.ts'
 import { unlessLocked } from './database/lock-timeout.ts'
@@ -124,6 +126,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     credentials: createCredentialStore(driver, tokens),
     throttles: createThrottleStore(driver, tokens),
     submissions: createSubmissionStore(driver, tokens),
+    limits: createLimitSweepStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
   const plan = () => ({ schema, tokens, migrations: engineMigrations })
@@ -170,6 +173,7 @@ const createCommands = <Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, 
   ...createResubmissionStore(driver, tokens),
   ...createHoldStore(driver, tokens, notify),
   ...createPolicyStore(driver, tokens),
+  ...createLimitStore(driver, tokens),
   ...createAuditStore(driver, tokens),
 })
 
@@ -251,6 +255,7 @@ interface Parts<Tx> {
   readonly batches: BatchStore<Tx>
   readonly attempts: AttemptStore
   readonly polls: PollStore
+  readonly limits: LimitSweepStore
   readonly gateways: GatewayStore
   readonly counterparties: CounterpartyStore<Tx>
   readonly readings: ListReadingStore

@@ -37,7 +37,7 @@ export {
 export { type Directory, type DirectoryOptions, directory } from './shards/directory.ts'
 export type { MissingNode, NodeAnswers } from './shards/node-answers.ts'
 export type { ShardStops } from './shards/shard-accounts.ts'
-export type { ShardAudit, ShardPolicies } from './shards/shard-control.ts'
+export type { ShardAudit, ShardLimits, ShardPolicies } from './shards/shard-control.ts'
 export type { ShardNode } from './shards/shard-node.ts'
 export type { RouteDirectory, ShardRoute } from './shards/shard-routing.ts'
 export type { ShardPage } from './shards/shard-search.ts'

@@ -100,12 +100,12 @@ commit;
 `
 }
 
-/** Nobody but the owner of the function writes the audit, and nobody changes what is in it or in the versions of the policies. */
+/** Nobody but the owner of the function writes the audit, and nobody changes what is in it or in the versions of policies and limits. */
 const guardAudit = (
   schema: string,
   { enqueue, worker, reader }: Readonly<Record<'enqueue' | 'worker' | 'reader', string>>,
 ): string => `  revoke insert, update, delete on ${schema}.audit from ${worker};
-  revoke update, delete on ${schema}.policy_version from ${worker};
+  revoke update, delete on ${schema}.policy_version, ${schema}.limit_version from ${worker};
   revoke execute on function ${schema}.record_audit from public, ${enqueue}, ${reader};`
 
 /** What stands beside a transfer. To update one column of a batch is to lock its row, in transactions of repeatable read. */

@@ -1,4 +1,4 @@
-import type { Audit, AuditRecord, Policies, PolicyVersion } from '@outlay/core'
+import type { Audit, AuditRecord, LimitUse, LimitVersion, Policies, PolicyVersion, SumLimits } from '@outlay/core'
 import type { NodeAnswers } from './node-answers.ts'
 import type { ShardParts } from './shard-transfers.ts'
 
@@ -6,6 +6,17 @@ import type { ShardParts } from './shard-transfers.ts'
 export interface ShardPolicies<Tx> extends Pick<Policies<Tx>, 'set'> {
   /** The policies of each node, or an earlier version of each; `undefined` where there is no such version. */
   get(options?: { readonly version?: number | undefined }): Promise<NodeAnswers<PolicyVersion | undefined>>
+}
+
+/** Limits on sums over nodes: each database has its own, and counts what it sends itself. A limit of the whole host is one of each node. */
+export interface ShardLimits<Tx> extends Pick<SumLimits<Tx>, 'set'> {
+  /** The limits of each node, or an earlier version of each; `undefined` where there is no such version. */
+  get(options?: { readonly version?: number | undefined }): Promise<NodeAnswers<LimitVersion | undefined>>
+  /** What is used on each node. */
+  uses(options?: {
+    readonly limit?: string | undefined
+    readonly most?: number | undefined
+  }): Promise<NodeAnswers<readonly LimitUse[]>>
 }
 
 /** Who did what, on each node. */
@@ -19,6 +30,15 @@ export function createShardPolicies<Tx>({ routing, questions }: ShardParts<Tx>):
   return {
     set: async (tx, policies, note) => (await routing.nodeBy(tx)).engine.policies.set(tx, policies, note),
     get: (options = {}) => questions.askAll(({ engine }) => engine.policies.get({ version: options.version })),
+  }
+}
+
+/** Creates the commands of limits on sums. */
+export function createShardLimits<Tx>({ routing, questions }: ShardParts<Tx>): ShardLimits<Tx> {
+  return {
+    set: async (tx, limits, note) => (await routing.nodeBy(tx)).engine.limits.set(tx, limits, note),
+    get: (options = {}) => questions.askAll(({ engine }) => engine.limits.get({ version: options.version })),
+    uses: ({ limit, most } = {}) => questions.askAll(({ engine }) => engine.limits.uses({ limit, most })),
   }
 }
 
