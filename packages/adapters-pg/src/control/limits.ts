@@ -12,7 +12,7 @@ const texts = {
   lock_limits: `select pg_advisory_xact_lock(hashtextextended('outlay limits {{schema}}', 0))::text`,
   set_limits: 'select {{schema}}.set_limits($1, $2::jsonb, $3::jsonb, $4, $5) as zone',
   limit_uses: `select u.name, u.currency, u.span, u.zone, u.sum_of, trim_scale(u.used)::text as used, trim_scale(u.most)::text as most,
-      trim_scale(u.remaining)::text as remaining, {{schema}}.iso(u.began_at) as began_at, {{schema}}.iso(u.until) as until, u.held
+      trim_scale(u.remaining)::text as remaining, {{schema}}.iso(u.began_at) as began_at, {{schema}}.iso(u.until) as until, u.held, u.too_large
     from {{schema}}.limit_uses u where $1::text is null or u.name = $1
     order by u.remaining / nullif(u.most, 0) nulls first, u.name, u.currency, u.sum_of::text limit $2`,
 } as const
@@ -70,4 +70,5 @@ const readUse = rowDecoder('limit use', {
   from: Column.from('began_at', Column.text),
   until: Column.text,
   held: Column.integer,
+  tooLarge: Column.integer,
 })

@@ -3,6 +3,7 @@ import { isLacking, isLockTimeout } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
+import { diagnoseLimits } from './limits.ts'
 import { testListening } from './listening.ts'
 import { diagnoseLocks, diagnoseUnchecked } from './locks.ts'
 import { diagnoseObjects } from './objects.ts'
@@ -44,7 +45,8 @@ async function examineAll(session: Session): Promise<readonly Finding[]> {
   session.progress('Waiting for a notification …')
   const connection = await testListening(session)
   const placement = await diagnosePlacement(session)
-  return [...objects, ...locks, ...schema, ...diagnose(health, connection), ...placement]
+  const held = await diagnoseLimits(session)
+  return [...objects, ...locks, ...schema, ...diagnose(health, connection), ...placement, ...held]
 }
 
 /** Formats findings, each with its cure. */

@@ -31,6 +31,8 @@ export interface LimitUse {
   readonly until: string
   /** Transfers that it holds. */
   readonly held: number
+  /** Those of them that are more than the limit alone, and wait for somebody who releases them. */
+  readonly tooLarge: number
 }
 
 /** Stores limits on sums, every version of them, and reads what is used. */
