@@ -168,7 +168,7 @@ describe('a limit on what leaves in a day', async () => {
     expect(await used()).toEqual([0, 0, 0])
   })
 
-  it('is given back when it has failed, was canceled or was rejected, and not when that is not certain', async () => {
+  it('is given back when it has failed here or at the service, or was canceled, and not when that is not certain', async () => {
     const engine = open()
     await set(engine, { ...daily, most: { USD: '100' } })
     const all = await enqueueMany(engine, 4)
@@ -197,6 +197,11 @@ describe('a limit on what leaves in a day', async () => {
     )
     await sweepLimits(pool)
     expect(await used()).toEqual([25])
+    const failure = { type: 'returned' as const, code: 'R03', detail: 'no account', occurredAt: at, retriable: false }
+    await commit((tx) => engine.transfers.observe(tx, 'acme', [{ remoteId: 'remote-1', status: 'failed', failure }]))
+    expect(await engine.transfers.get(accepted.id)).toMatchObject({ stage: 'settled', status: 'failed' })
+    await sweepLimits(pool)
+    expect(await used()).toEqual([12.5])
     expect(await rows('select from outlay.limit_refund')).toEqual([])
   })
 
