@@ -11,6 +11,7 @@ declare
   v_left numeric[];
   v_short integer[];
   v_busy text[];
+  v_fits boolean;
   v_one record;
   -- Places in what is needed, and in what is short.
   v_counted integer[] := '{}';
@@ -30,9 +31,15 @@ begin
   from unnest(p_ids, p_jobs) as j (id, job) where j.id = any (v_busy) having count(*) > 0;
   v_left := {{schema}}.limits_left(n.counters, n.scopes, n.began_at);
 
+  -- Nearly always all of it fits.
+  v_fits := not exists (
+    select from unnest(n.places, n.amounts) as i (place, amount) group by i.place having sum(i.amount) > min(v_left[i.place]));
+  if v_fits then
+    v_counted := array(select i.at::integer from unnest(n.ids) with ordinality as i (id, at) where i.id <> all (v_busy));
+  end if;
   for v_one in
     select array_agg(i.at::integer) as needs from unnest(n.ids) with ordinality as i (id, at)
-    where i.id <> all (v_busy) group by i.id order by i.id collate "C"
+    where not v_fits and i.id <> all (v_busy) group by i.id order by i.id collate "C"
   loop
     v_short := array(
       select w from unnest(v_one.needs) w where not n.passes[w] and v_left[n.places[w]] < n.amounts[w]);

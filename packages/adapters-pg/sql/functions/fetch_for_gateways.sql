@@ -2,8 +2,8 @@
 -- byte leaves. One transaction: one commit stands between the outbox and a request.
 --
 -- A host that cancels holds the transfer and waits for its row in the outbox. So this waits for no lock while it holds those: it skips locked
--- transfers, and transfers that the claim may have to defer, to limit, to count or to register. For those it returns the job alone, and the
--- worker claims them with claim_for_gateways().
+-- transfers, and transfers that the claim may have to defer, to limit or to register. For those it returns the job alone, and the
+-- worker claims them with claim_for_gateways(). What is used of limits on sums is locked for milliseconds, by claims alone.
 create or replace function {{schema}}.fetch_for_gateways(
   p_limit integer, p_worker text, p_client text, p_turn text, p_gateways text[]
 )
@@ -58,8 +58,8 @@ begin
       and not exists (select 1 from {{schema}}.account_throttle p where p.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
       and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
       and not exists (select 1 from {{schema}}.unauthorized_transfer o where o.transfer_id = t.id)
-      and (not (select exists (select from {{schema}}.sum_limit)) or not exists (select from {{schema}}.sum_limit l where {{schema}}.limit_covers(l, t)))
     for no key update of t skip locked);
+  v_free := {{schema}}.charge_fetched(v_free, v_ids, v_jobs);
   -- Two lists of the same length; loops would go through one for each of the other. The function's own setting is back at its end.
   perform set_config('enable_hashjoin', 'on', true);
   return query
