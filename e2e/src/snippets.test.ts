@@ -15,6 +15,7 @@ const documents = [
   'docs/guides/counterparties.md',
   'docs/guides/finding-transfers.md',
   'docs/guides/going-to-production.md',
+  'docs/guides/limits.md',
   'docs/guides/multi-tenancy.md',
   'docs/guides/operating.md',
   'docs/guides/running-workers.md',

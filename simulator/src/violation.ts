@@ -10,6 +10,8 @@ export const invariants = {
   quotes_once: 'A quote is used by one transfer at most, of its account, with its amounts, before it expires.',
   approved_by_two:
     'What a policy holds is sent after two others than its creator have approved it, whatever a process knew of the policies.',
+  within_limits:
+    'No more leaves in a day, of an account and of all, than its limit says, but for what a person let go beyond it.',
   effects_once: 'What each subscriber did is what happened: once each, in order per transfer.',
   keys: 'No key stands for two requests, and the log of attempts has no holes.',
   tenants_apart: 'Nothing of one tenant is seen by another.',

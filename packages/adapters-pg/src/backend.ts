@@ -8,6 +8,8 @@ import { createClockJumpStore } from './clock/clock-jumps.ts'
 import { createAuditStore } from './control/audit.ts'
 import { createExpiredHoldStore } from './control/expired-holds.ts'
 import { createHoldStore } from './control/holds.ts'
+import { createLimitSweepStore } from './control/limit-sweeps.ts'
+import { createLimitStore } from './control/limits.ts'
 import { createPolicyStore } from './control/policies.ts'
 import type { Driver, SqlSession } from './database/driver.ts'
 import { unlessLocked } from './database/lock-timeout.ts'
@@ -109,6 +111,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     credentials: createCredentialStore(driver, tokens),
     throttles: createThrottleStore(driver, tokens),
     submissions: createSubmissionStore(driver, tokens),
+    limits: createLimitSweepStore(driver, tokens),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
   const plan = () => ({ schema, tokens, migrations: engineMigrations })
@@ -156,6 +159,7 @@ const createCommands = <Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, 
   ...createResubmissionStore(driver, tokens),
   ...createHoldStore(driver, tokens, notify),
   ...createPolicyStore(driver, tokens),
+  ...createLimitStore(driver, tokens),
   ...createAuditStore(driver, tokens),
 })
 

@@ -52,6 +52,7 @@ export {
   groupPolicies,
   type PolicyComparison,
   type ShardAudit,
+  type ShardLimits,
   type ShardPolicies,
   type ShardPolicyNote,
 } from './shards/shard-control.ts'

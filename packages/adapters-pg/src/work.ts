@@ -12,6 +12,7 @@ import { startBatchFolder } from './batches/folder.ts'
 import type { ClockJumpStore } from './clock/clock-jumps.ts'
 import { startClockWatch } from './clock/clock-watch.ts'
 import type { ExpiredHoldStore } from './control/expired-holds.ts'
+import type { LimitSweepStore } from './control/limit-sweeps.ts'
 import type { Driver } from './database/driver.ts'
 import type { AttemptStore } from './dispatch/attempts.ts'
 import { startDispatcher } from './dispatch/dispatcher.ts'
@@ -57,6 +58,7 @@ export interface WorkParts<Tx> {
   readonly gateways: GatewayStore
   readonly counterparties: CounterpartyStore<Tx>
   readonly expiredHolds: ExpiredHoldStore
+  readonly limits: LimitSweepStore
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
   readonly returnReadings: ReturnReadingStore

@@ -22,6 +22,7 @@ describe('the package', () => {
       'OutlayError',
       'Policy',
       'Quote',
+      'SumLimit',
       'TransferFlow',
       'TransferReturn',
       'TransferStatus',

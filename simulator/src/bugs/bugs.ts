@@ -102,6 +102,24 @@ export const bugs: readonly Bug[] = [
     ],
   },
   {
+    name: 'limit_read_before_the_lock',
+    breaks: ['within_limits'],
+    sql: [
+      {
+        on: 'host',
+        name: 'charge_limits',
+        from: 'v_short := {{schema}}.lock_uses',
+        to: 'v_left := {{schema}}.limits_left(n.counters, n.scopes, n.began_at); perform pg_sleep(0.1); v_short := {{schema}}.lock_uses',
+      },
+      {
+        on: 'host',
+        name: 'charge_limits',
+        from: 'v_left := {{schema}}.limits_left(n.counters, n.scopes, n.began_at);\n\n',
+        to: '\n',
+      },
+    ],
+  },
+  {
     name: 'no_fence_at_settle',
     breaks: ['status_path', 'nothing_stuck', 'same_on_both_sides', 'one_effect', 'keys'],
     sql: {

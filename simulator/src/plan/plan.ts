@@ -238,6 +238,17 @@ function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[]
     )
     return [step, { ...held, payouts: large }, ...approvals.slice(0, below(7))]
   }
+  // More than fits, of one tenant, in commits that workers fetch one after the other.
+  if (step.do === 'set_limits') {
+    const tenant = below(tenants)
+    const many = Array.from({ length: 2 + below(5) }, () => enqueue(tenant, 1 + below(3)))
+    const worker = { do: 'start', worker: 1, skewSeconds: 0, concurrency: 2 } as const satisfies Step
+    return [
+      step,
+      worker,
+      ...many.map((one) => ({ ...one, payouts: one.payouts.map((payout) => ({ ...payout, amount: 12 })) })),
+    ]
+  }
   // Something that fails.
   if (step.do === 'resubmit_twice') return [enqueue(step.choice % tenants, 1, 'refused'), step]
   if (step.do === 'correct') {

@@ -28,7 +28,11 @@ export const players = [
   'corrections',
   'decided_returns',
   'approvals',
+  'sums',
 ] as const
+
+/** Units that may leave in a day where there are limits: one number, so that whatever leaves between two changes of them can be compared with it. */
+export const sumMost = 30
 
 /** Name of a player. */
 export type Player = (typeof players)[number]
@@ -135,6 +139,8 @@ export type PlayerStep =
   | { readonly do: 'set_policies'; readonly from: number | null }
   /** `by` is who does it among those who may, and those who may not. */
   | { readonly do: 'approve' | 'reject' | 'hold_back' | 'let_go'; readonly payout: number; readonly by: number }
+  /** A person sets how many units may leave in a day, of each account and of all; null for no limits. */
+  | { readonly do: 'set_limits'; readonly most: number | null }
   /** Healthy tenants must be served now. */
   | { readonly do: 'serve' }
 
@@ -334,6 +340,10 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
     [20, () => ({ do: 'approve', payout: some(), by: below(4) })],
     [8, () => ({ do: oneOf(['reject', 'hold_back', 'hold_back', 'let_go', 'let_go']), payout: some(), by: below(4) })],
   ],
+  sums: ({ some, oneOf, below }) => [
+    [14, () => ({ do: 'set_limits', most: oneOf([sumMost, sumMost, sumMost, null]) })],
+    [6, () => ({ do: 'let_go', payout: some(), by: below(4) })],
+  ],
   firewalls: ({ some, oneOf, fraction }) => [
     [8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]), isNew: fraction() < 0.7 })],
   ],
@@ -356,6 +366,7 @@ const latePlayers: readonly Player[] = [
   'corrections',
   'decided_returns',
   'approvals',
+  'sums',
 ]
 
 /** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */

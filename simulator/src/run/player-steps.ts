@@ -9,6 +9,7 @@ import { misreportReturn } from './decided-returns.ts'
 import { endHolds, hold } from './holds.ts'
 import { findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { maintain, useOwnPool } from './host-pools.ts'
+import { setLimits } from './limits.ts'
 import { payWithQuote } from './quoted-payouts.ts'
 import { returnPayments } from './returned-payments.ts'
 import type { Run } from './run-state.ts'
@@ -74,7 +75,8 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
     case 'correct':
       return correct(at, step)
     case 'set_policies':
-      return setPolicies(at, step.from)
+    case 'set_limits':
+      return step.do === 'set_limits' ? setLimits(at, step.most) : setPolicies(at, step.from)
     case 'approve':
     case 'reject':
     case 'hold_back':

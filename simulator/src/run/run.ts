@@ -8,12 +8,13 @@ import { checkCorrections, checkSearches } from '../invariants/corrections.ts'
 import { watchStatuses } from '../invariants/events.ts'
 import { checkAll } from '../invariants/invariants.ts'
 import { watchWallets } from '../invariants/ledger.ts'
+import { watchLimits } from '../invariants/limits.ts'
 import type { Court } from '../judging/court.ts'
 import type { Course, Kept } from '../order/course.ts'
 import type { Patience } from '../order/line.ts'
 import { createOrder, type Order } from '../order/order.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Violation } from '../violation.ts'
+import type { Violation, Watch } from '../violation.ts'
 import { createMisconduct } from '../workers/misconduct.ts'
 import { inOrder } from '../workers/strikes.ts'
 import { inTurns } from '../workers/turns.ts'
@@ -84,7 +85,7 @@ export async function run(
   })
   at.watch()
   receiveWebhooks(at)
-  const watches = [watchStatuses(environment), watchWallets(environment), watchBatches(environment)]
+  const watches = watchAll(environment)
   const check = () => Promise.all([...watches.map((watch) => watch.check()), court?.check()])
   const trace: string[] = []
   const violations: Violation[] = []
@@ -121,6 +122,10 @@ export async function run(
   const { course, enforced } = at.order
   return { violations, trace, payouts, faults: at.faults, course, enforced, hangs }
 }
+
+const watchAll = (environment: Environment): readonly Watch[] => [
+  ...[watchStatuses(environment), watchWallets(environment), watchBatches(environment), watchLimits(environment)],
+]
 
 function receiveWebhooks(at: Run): void {
   at.environment.webhookProxy.mischief = 'none'

@@ -64,6 +64,7 @@ export async function runStep(at: Run, step: Step): Promise<string> {
     case 'command_batch':
     case 'correct':
     case 'set_policies':
+    case 'set_limits':
     case 'approve':
     case 'reject':
     case 'hold_back':

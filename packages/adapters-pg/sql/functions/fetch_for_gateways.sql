@@ -3,7 +3,7 @@
 --
 -- A host that cancels holds the transfer and waits for its row in the outbox. So this waits for no lock while it holds those: it skips locked
 -- transfers, and transfers that the claim may have to defer, to limit or to register. For those it returns the job alone, and the
--- worker claims them with claim_for_gateways().
+-- worker claims them with claim_for_gateways(). What is used of limits on sums is locked for milliseconds, by claims alone.
 create or replace function {{schema}}.fetch_for_gateways(
   p_limit integer, p_worker text, p_client text, p_turn text, p_gateways text[]
 )
@@ -59,6 +59,7 @@ begin
       and not exists (select 1 from {{schema}}.unauthorized_account r where r.account_id = {{schema}}.gateway_account(t.gateway, t.account_id))
       and not exists (select 1 from {{schema}}.unauthorized_transfer o where o.transfer_id = t.id)
     for no key update of t skip locked);
+  v_free := {{schema}}.charge_fetched(v_free, v_ids, v_jobs);
   -- Two lists of the same length; loops would go through one for each of the other. The function's own setting is back at its end.
   perform set_config('enable_hashjoin', 'on', true);
   return query

@@ -7,8 +7,13 @@ declare
   v_due_at timestamptz;
   v_is_asked boolean;
 begin
-  delete from {{schema}}.hold h using jsonb_to_recordset(p_holds) as r (name text, policy text)
-  where h.transfer_id = p_id and h.name = r.name and h.policy = coalesce(r.policy, '');
+  with ended as (
+    delete from {{schema}}.hold h using jsonb_to_recordset(p_holds) as r (name text, policy text)
+    where h.transfer_id = p_id and h.name = r.name and h.policy = coalesce(r.policy, '')
+    returning h.policy, h.counter
+  )
+  -- Whoever releases what a limit on sums holds lets it go beyond that limit.
+  insert into {{schema}}.limit_pass (transfer_id, name) select p_id, e.policy from ended e where e.counter is not null on conflict do nothing;
   select min(h.name) into v_left from {{schema}}.hold h where h.transfer_id = p_id;
   if v_left is not null then
     update {{schema}}.transfer t set reason = v_left, updated_at = clock_timestamp() where t.id = p_id and t.stage = 'held';

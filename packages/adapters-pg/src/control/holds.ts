@@ -11,7 +11,7 @@ const texts = {
       (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
       case when t.stage = 'held' then (
         select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('name', h.name, 'policy', nullif(h.policy, ''), 'policyVersion', h.policy_version,
-          'why', h.why, 'actor', h.actor, 'requirement', h.requirement, 'since', {{schema}}.iso(h.since))) order by h.name, h.policy)
+          'why', h.why, 'actor', h.actor, 'requirement', h.requirement, 'excess', h.excess, 'since', {{schema}}.iso(h.since))) order by h.name, h.policy)
         from {{schema}}.hold h where h.transfer_id = t.id) end as holds,
       (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('actor', a.actor, 'roles', a.roles, 'note', a.note, 'at', {{schema}}.iso(a.approved_at)))
           order by a.approved_at, a.actor)

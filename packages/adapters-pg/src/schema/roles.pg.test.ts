@@ -4,6 +4,7 @@ import { addresses, drain, memoryGateway, recordingTelemetry } from '@outlay/tes
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { claimReady } from '../../test/limit-claims.ts'
 import { samplePayout } from '../../test/outbox.ts'
 import { jobTable, queueSchema } from '../../test/queue.ts'
 import { postgres } from '../backend.ts'
@@ -275,6 +276,23 @@ describe('the roles', async () => {
     await forbid('enqueue', `delete from outlay.hold`)
     await commit('worker', (tx) => operator.policies.set(tx, [], { ...note, clear: true }))
     for (const one of many) await commit('worker', (tx) => operator.transfers.cancel(tx, one.id, note))
+  })
+
+  it('let the one that works count and hold by limits on sums, and nobody rewrite what they were', async () => {
+    const [web, operator] = [engineOf('enqueue'), engineOf('worker')]
+    const note = { actor: 'petra', reason: 'decided' }
+    const limit = { name: 'tight', most: { USD: '1' }, span: 'day', zone: 'UTC', accounts: ['limited'] } as const
+    await commit('worker', (tx) => operator.limits.set(tx, [limit], note))
+    const { id } = await commit('enqueue', (tx) => web.transfers.enqueue(tx, samplePayout('limited')))
+    await claimReady(as('worker'))
+    expect(await operator.transfers.get(id)).toMatchObject({ stage: 'held', reason: 'limit' })
+    expect(await engineOf('reader').limits.uses()).toMatchObject([{ limit: 'tight', held: 1 }])
+    await commit('worker', (tx) => operator.transfers.release(tx, id, note))
+    expect(await claimReady(as('worker'))).toContain(id)
+    for (const part of ['worker', 'enqueue', 'reader'] as const)
+      await forbid(part, `update outlay.limit_version set actor = 'x'`)
+    for (const part of ['enqueue', 'reader'] as const) await forbid(part, 'update outlay.limit_use set used = 0')
+    await commit('worker', (tx) => operator.limits.set(tx, [], note))
   })
 
   it('let the one that reads see what operators see, and change nothing', async () => {

@@ -2,10 +2,13 @@ import {
   type Audit,
   type AuditRecord,
   canonicalJson,
+  type LimitUse,
+  type LimitVersion,
   OutlayError,
   type Policies,
   type Policy,
   type PolicyVersion,
+  type SumLimits,
 } from '@outlay/core'
 import { checkNames } from '@outlay/core/adapter'
 import type { MissingNode, NodeAnswers } from './node-answers.ts'
@@ -45,6 +48,17 @@ export interface ShardPolicies<Tx> extends Pick<Policies<Tx>, 'set'> {
   compare(): Promise<PolicyComparison>
   /** The policies of each node, or an earlier version of each; `undefined` where there is no such version. */
   get(options?: { readonly version?: number | undefined }): Promise<NodeAnswers<PolicyVersion | undefined>>
+}
+
+/** Limits on sums over nodes: each database has its own, and counts what it sends itself. A limit of the whole host is one of each node. */
+export interface ShardLimits<Tx> extends Pick<SumLimits<Tx>, 'set'> {
+  /** The limits of each node, or an earlier version of each; `undefined` where there is no such version. */
+  get(options?: { readonly version?: number | undefined }): Promise<NodeAnswers<LimitVersion | undefined>>
+  /** What is used on each node. */
+  uses(options?: {
+    readonly limit?: string | undefined
+    readonly most?: number | undefined
+  }): Promise<NodeAnswers<readonly LimitUse[]>>
 }
 
 /** Who did what, on each node. */
@@ -106,6 +120,15 @@ export function groupPolicies(
     else group.nodes.push(node)
   }
   return [...groups.values()]
+}
+
+/** Creates the commands of limits on sums. */
+export function createShardLimits<Tx>({ routing, questions }: ShardParts<Tx>): ShardLimits<Tx> {
+  return {
+    set: async (tx, limits, note) => (await routing.nodeBy(tx)).engine.limits.set(tx, limits, note),
+    get: (options = {}) => questions.askAll(({ engine }) => engine.limits.get({ version: options.version })),
+    uses: ({ limit, most } = {}) => questions.askAll(({ engine }) => engine.limits.uses({ limit, most })),
+  }
 }
 
 /** Creates the reads of the audit. */

@@ -31,7 +31,14 @@ import {
   type ShardStops,
 } from './shard-accounts.ts'
 import { archiveAll } from './shard-archive.ts'
-import { createShardAudit, createShardPolicies, type ShardAudit, type ShardPolicies } from './shard-control.ts'
+import {
+  createShardAudit,
+  createShardLimits,
+  createShardPolicies,
+  type ShardAudit,
+  type ShardLimits,
+  type ShardPolicies,
+} from './shard-control.ts'
 import type { LimitedNode, ShardNode } from './shard-node.ts'
 import { createShardRouting, isAccountId, type ShardRoute, type ShardRouting } from './shard-routing.ts'
 import { type ShardArchived, type ShardBacklog, sumBacklogs } from './shard-sums.ts'
@@ -84,12 +91,22 @@ const optionNames = [
 export interface Shards<Tx>
   extends Omit<
     Engine<Tx>,
-    'transfers' | 'accounts' | 'stops' | 'policies' | 'audit' | 'sending' | 'reconcile' | 'backlog' | 'archive'
+    | 'transfers'
+    | 'accounts'
+    | 'stops'
+    | 'policies'
+    | 'limits'
+    | 'audit'
+    | 'sending'
+    | 'reconcile'
+    | 'backlog'
+    | 'archive'
   > {
   readonly transfers: ShardTransfers<Tx>
   readonly accounts: ShardAccounts<Tx>
   readonly stops: ShardStops<Tx>
   readonly policies: ShardPolicies<Tx>
+  readonly limits: ShardLimits<Tx>
   readonly audit: ShardAudit<Tx>
   /** The nodes, in the order of their names in the options. For what is about one database, such as a reconciliation. */
   readonly nodes: readonly ShardNode<Tx>[]
@@ -152,6 +169,7 @@ export function shards<Tx>(options: ShardsOptions<Tx>): Shards<Tx> {
     batches: createShardBatches(parts),
     stops: createShardStops(parts),
     policies: createShardPolicies(parts, nodes),
+    limits: createShardLimits(parts),
     audit: createShardAudit(parts),
     ...createRouted(routing, guard),
     ...createSummaries(questions),

@@ -21,7 +21,10 @@ it('walks a backlog page by page, each from where the last one ended, and forget
     { forgetUnused: async () => forgottenAt.push(checked.length) },
     { get: (own, name) => (name in own ? own.forgetUnused : async () => 0) },
   )
-  const others = { transfers: nothing, credentials, polls: nothing, counterparties: nothing, expiredHolds: nothing }
+  const others = {
+    ...{ transfers: nothing, credentials, polls: nothing, counterparties: nothing },
+    ...{ expiredHolds: nothing, limits: nothing },
+  }
   const sweeper = startSweeper({
     attempts,
     ...others,

@@ -1,5 +1,6 @@
 import type { Logger } from '@outlay/core'
 import type { ExpiredHoldStore } from '../control/expired-holds.ts'
+import type { LimitSweepStore } from '../control/limit-sweeps.ts'
 import type { AttemptStore } from '../dispatch/attempts.ts'
 import type { GatewayStore } from '../dispatch/gateways.ts'
 import type { CredentialStore } from '../limits/credentials.ts'
@@ -9,6 +10,7 @@ import type { CounterpartyStore } from '../transfers/counterparties.ts'
 import type { TransferStore } from '../transfers/transfers.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import type { LoopList } from '../workers/loop-list.ts'
+import { startLimitSweeper } from './limit-sweeper.ts'
 
 /** Pause between sweeps, in milliseconds. */
 const pauseMs = 30_000
@@ -55,14 +57,15 @@ export interface SweeperOptions<Tx> {
   readonly logger: Logger
   readonly loops?: LoopList | undefined
   readonly gateways: GatewayStore
+  readonly limits: LimitSweepStore
   readonly handlers: { readonly decideReturnReading?: unknown; readonly gateways: readonly string[] }
 }
 
 /**
  * Starts the loops that find transfers whose wait is over: they give a job to every unsubmitted transfer that lost its own,
  * make due ones ready, end held ones whose time has passed, release transfers that missed their funds, release transfers with restored credentials, poll transfers with an early
- * observation, and adopt transfers of others that have no row here. One more wipes details of counterparties after their time, and one
- * says which gateways this worker has.
+ * observation, and adopt transfers of others that have no row here. One more wipes details of counterparties after their time, one
+ * says which gateways this worker has, and one releases what fits the limits on sums again.
  */
 export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
   const loops = [
@@ -74,6 +77,7 @@ export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
     ...startFindings(options),
     startWiping(options),
     startGateways(options),
+    startLimitSweeper(options),
   ]
   return {
     wake() {

@@ -136,6 +136,19 @@ async function holdBoth({ engine, transaction, enqueue }: Omit<Host, 'listed'>) 
   }
 }
 
+/** One that is beyond a limit when its funds are asked for again. */
+async function exceedLimit({ engine, transaction, enqueue, reaches }: Omit<Host, 'listed'>) {
+  const note = { actor: 'olga', reason: 'as planned' }
+  const most = { USD: '0.01' }
+  const tight = await enqueue('tight', [short])
+  await reaches(tight.id, 'awaiting_funds')
+  await transaction((tx) =>
+    engine.limits.set(tx, [{ name: 'tight', most, span: 'day', zone: 'UTC', accounts: ['tight'] }], note),
+  )
+  await pool.query('update outlay.outbox set due_at = now(), ready = true where id = outlay.job_id($1)', [tight.id])
+  await reaches(tight.id, 'held')
+}
+
 /** Two that are blocked: a person says that the service has one, and that the other was not paid. Then a third is the one. */
 async function resolveBoth({ engine, transaction, enqueue, reaches }: Omit<Host, 'listed'>) {
   const [found, unpaid] = [await enqueue('found', [mismatch]), await enqueue('unpaid', [mismatch])]
@@ -177,6 +190,7 @@ it('the stages of a transfer change in every way that the table has, and in no o
     const early = await enqueue('canceled-in-the-queue', [], { notBefore: new Date(Date.now() + 3_600_000) })
     await transaction((tx) => engine.transfers.cancel(tx, early.id))
     await holdBoth({ engine, transaction, enqueue, reaches })
+    await exceedLimit({ engine, transaction, enqueue, reaches })
 
     const polled = await enqueue('accepted', [{ outcome: 'throttled', detail: 'busy' }])
     await reaches(polled.id, 'submitted')

@@ -2,6 +2,7 @@ import { plural, printable } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
 import { examine } from './examination.ts'
 import type { Finding } from './finding.ts'
+import { diagnoseLimits } from './limits.ts'
 import { testListening } from './listening.ts'
 import { diagnoseMoves } from './moves.ts'
 import { diagnosePlacement } from './placement.ts'
@@ -10,7 +11,11 @@ import { diagnosePlacement } from './placement.ts'
 export async function runDoctor(session: Session): Promise<number> {
   const findings = await examine(session, {
     testConnection: () => testListening(session),
-    findMore: async () => [...(await diagnosePlacement(session)), ...(await diagnoseMoves(session))],
+    findMore: async () => [
+      ...(await diagnosePlacement(session)),
+      ...(await diagnoseMoves(session)),
+      ...(await diagnoseLimits(session)),
+    ],
     onProgress: (text) => session.progress(text),
   })
   const grave = findings.filter((finding) => finding.severity === 'serious').length

@@ -9,6 +9,7 @@ import { addAccountMove } from './account-move.ts'
 import { addBatches } from './batches.ts'
 import { addHolding, addPolicies } from './control.ts'
 import { parseCount } from './count.ts'
+import { addLimits } from './limits.ts'
 import { loadCommands, type Perform } from './perform.ts'
 import { addResolve, addResolveReturn } from './resolve.ts'
 import { addSafety, type NoteOptions, withNote } from './safety.ts'
@@ -50,6 +51,7 @@ export function createProgram(around: CliContext, version: string, onCode: (code
   addSubscriptions(program, perform)
   addSafety(program, perform)
   addPolicies(program, perform)
+  addLimits(program, perform)
   checkOptions(program)
   return program
 }

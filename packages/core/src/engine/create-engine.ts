@@ -35,6 +35,7 @@ import { reportGauges } from './gauges.ts'
 import { createHolding } from './holding.ts'
 import { createJudgement } from './judging.ts'
 import { createLifecycle } from './lifecycle.ts'
+import { createLimits } from './limits.ts'
 import { readObservations } from './observation.ts'
 import { createObstacleLog, watchGateway } from './obstacle-log.ts'
 import { createAudit, createPolicies } from './policies.ts'
@@ -136,6 +137,7 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     accounts: createAccounts(backend, runtime, gateways),
     batches: createBatches(backend, Id.createSequence(runtime.clock, runtime.random)),
     policies: createPolicies(backend, options.catalog ?? defaultCatalog),
+    limits: createLimits(backend, options.catalog ?? defaultCatalog),
     audit: createAudit(backend),
     subscribe: (name, types, handler, options) =>
       subscribe(name, () => makeSubscription(name, types, handler, options)),

@@ -22,6 +22,7 @@ import type { Archived, ArchiveOptions } from './archiving.ts'
 import type { Batches } from './batch-commands.ts'
 import type { Audit, HeldTransfers, Policies, ReleaseNote } from './control-commands.ts'
 import type { WorkersState } from './lifecycle.ts'
+import type { SumLimits } from './limit-commands.ts'
 import type { ReconcileOptions, Reconciliation } from './reconciliation.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
@@ -308,6 +309,7 @@ export interface Engine<Tx> {
   readonly stops: Stops<Tx>
   readonly batches: Batches<Tx>
   readonly policies: Policies<Tx>
+  readonly limits: SumLimits<Tx>
   readonly audit: Audit<Tx>
   /** Whether anything may be sent from this database, and why not. */
   sending(): Promise<SendingState>

@@ -4,6 +4,7 @@ import type { AuditPort } from './audit.ts'
 import type { BacklogPort } from './backlog.ts'
 import type { BatchPort } from './batches.ts'
 import type { HoldPort } from './holds.ts'
+import type { LimitPort } from './limits.ts'
 import type { ObservationPort } from './observations.ts'
 import type { Operations } from './operations.ts'
 import type { PolicyPort } from './policies.ts'
@@ -23,6 +24,7 @@ export interface Backend<Tx>
     BatchPort<Tx>,
     HoldPort<Tx>,
     PolicyPort<Tx>,
+    LimitPort<Tx>,
     AuditPort<Tx>,
     ObservationPort<Tx>,
     SubscriptionPort<Tx>,

@@ -1,5 +1,6 @@
 import type { Approval, ApprovalRequirement } from '../approval.ts'
 import type { HoldName } from '../policy.ts'
+import type { LimitKey, LimitSpan } from '../sum-limit.ts'
 
 /** Who gives a command, and why: for the audit. */
 export interface ControlNote {
@@ -19,8 +20,28 @@ export interface NewHold {
   readonly requirement?: ApprovalRequirement | undefined
 }
 
+/** Why a transfer is beyond a limit on sums, as it was when it was held. Amounts are decimal strings. */
+export interface LimitExcess {
+  readonly limit: string
+  readonly currency: string
+  readonly most: string
+  readonly used: string
+  readonly amount: string
+  readonly span: LimitSpan
+  readonly zone: string
+  /** Which one of the sums of the limit. */
+  readonly of: Readonly<Partial<Record<LimitKey, string>>>
+  /** ISO 8601, UTC: the hour, day or month. */
+  readonly from: string
+  readonly until: string
+  /** ISO 8601, UTC: when the sum starts at nothing again; absent for one that is more than the limit alone, which somebody has to release. */
+  readonly fitsAt?: string | undefined
+}
+
 /** Why a transfer is not sent, until somebody acts. */
 export interface Hold extends NewHold {
+  /** Of the hold of a limit on sums, which goes by itself when the transfer fits. Its `policy` is the name of the limit. */
+  readonly excess?: LimitExcess | undefined
   /** ISO 8601, UTC. */
   readonly since: string
   /** Who put it on hold; absent where a policy did. */

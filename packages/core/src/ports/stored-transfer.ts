@@ -6,7 +6,7 @@ import type { NewTransfer } from './new-transfer.ts'
  * Where a transfer stands inside the engine, beside its status.
  *
  * - `queued`: waits for a worker, for its time or for its next attempt
- * - `held`: committed, and sent by nobody until people approve or release it; `reason` is the first of what holds it
+ * - `held`: committed, and sent by nobody until people approve or release it, or until it fits a limit on sums; `reason` is the first of what holds it
  * - `submitting`: a worker has claimed it; its request may be on its way
  * - `awaiting_funds`: refused for lack of funds; the same key is sent again when funds arrive, or on a slow backoff
  * - `submitted`: the other side has it; it is polled until its status is final, or lost there: `reason` says so
@@ -20,7 +20,7 @@ export type Stage = (typeof stages)[number]
 
 /** Every transition between stages, and its cause. A transfer starts as `queued`, or as `held`, and nothing leaves `settled`. */
 export const stageTransitions = [
-  { from: 'queued', to: 'held', when: 'hold, by a person, before any claim' },
+  { from: 'queued', to: 'held', when: 'hold, by a person, before any claim; or beyond a limit on sums at its claim' },
   { from: 'held', to: 'queued', when: 'its last hold is released, or its last approval given' },
   { from: 'held', to: 'settled', when: 'cancel, or reject' },
   { from: 'held', to: 'submitted', when: 'reconciliation, by a person: the service has it' },
@@ -47,6 +47,7 @@ export const stageTransitions = [
   },
   { from: 'submitting', to: 'settled', when: 'refused for good, expired, or accepted as final' },
   { from: 'awaiting_funds', to: 'submitting', when: 'claim, on the slow backoff' },
+  { from: 'awaiting_funds', to: 'held', when: 'beyond a limit on sums at its claim' },
   {
     from: 'awaiting_funds',
     to: 'queued',

@@ -1,0 +1,36 @@
+import type { LimitUse } from '@outlay/core'
+import { formatSum } from '../commands/limits.ts'
+import { plural } from '../output/table.ts'
+import type { Session } from '../session/session.ts'
+import { type Finding, warning } from './finding.ts'
+
+/** Says which limits on sums hold transfers, and which of these wait for a person. */
+export async function diagnoseLimits(session: Session): Promise<readonly Finding[]> {
+  const uses = (await session.engine.limits.uses({ most: 1_000 })).filter(({ held }) => held > 0)
+  const large = uses.filter(({ tooLarge }) => tooLarge > 0)
+  return [
+    ...find(uses, 'limit_reached', ({ held }) => held, {
+      are: 'held by limits on sums',
+      cure: 'Nothing, where that is meant: what fits goes by itself. "outlay transfers release" lets one go, and "outlay limits set" raises a limit.',
+    }),
+    ...find(large, 'limit_too_small', ({ tooLarge }) => tooLarge, {
+      are: 'more than a limit alone, and held until somebody acts',
+      cure: '"outlay transfers list --stage held" shows them; "outlay transfers release" or "reject" each, or raise the limit ("outlay limits set").',
+    }),
+  ]
+}
+
+function find(
+  uses: readonly LimitUse[],
+  code: string,
+  count: (use: LimitUse) => number,
+  { are, cure }: { readonly are: string; readonly cure: string },
+): readonly Finding[] {
+  if (uses.length === 0) return []
+  const names = uses
+    .slice(0, 5)
+    .map((use) => `${use.limit} of ${formatSum(use)} (${use.used} of ${use.most} ${use.currency} until ${use.until})`)
+  const more = uses.length > names.length ? ` and ${uses.length - names.length} more` : ''
+  const sum = uses.reduce((total, use) => total + count(use), 0)
+  return [warning(code, `${plural(sum, 'transfer')} ${are}: ${names.join(', ')}${more}.`, cure)]
+}

@@ -1,0 +1,17 @@
+import type { SumLimit } from '@outlay/core'
+import { accountLimit, hostLimit } from '../invariants/limits.ts'
+import type { Run } from './run-state.ts'
+
+/** So many units a day for each account, and twice as many for all. */
+const limitsOf = (most: number): readonly SumLimit[] => [
+  { name: accountLimit, most: { USD: String(most) }, span: 'day', zone: 'Europe/Berlin', per: ['account'] },
+  { name: hostLimit, most: { USD: String(2 * most) }, span: 'day', zone: 'Europe/Berlin' },
+]
+
+/** A person sets limits on what leaves in a day, or takes them away. */
+export async function setLimits({ office }: Run, most: number | null): Promise<string> {
+  const note = { actor: 'petra', reason: 'as planned' }
+  const limits = most === null ? [] : limitsOf(most)
+  const { version } = await office.transaction((tx) => office.engine.limits.set(tx, limits, note))
+  return `version ${version}`
+}
