@@ -33,11 +33,13 @@ type ReadinessContext = Pick<
 export function createReadiness(context: ReadinessContext): () => Promise<Readiness> {
   const { readinessCacheMs = 1_000, readinessTimeoutMs = 2_000 } = context
   let keys = false
+  let isReported = false
   const readReadiness = createBoundedReadiness({
     async check() {
       const others = await checkTables(context, readinessTimeoutMs)
       keys = others.length === 0
-      if (!keys) context.logger.error({ keys: others }, otherKeys(others))
+      if (!keys && !isReported) context.logger.error({ keys: others }, otherKeys(others))
+      isReported = !keys
     },
     workers: () => ({ phase: context.isRunning?.() === true ? 'running' : 'stopped', loops: [] }),
     cacheMs: readinessCacheMs,
