@@ -230,7 +230,9 @@ describe('a limit on what leaves in a day', async () => {
     await claimReady(pool)
     expect(all).toHaveLength(2)
     const release = (actor: string) =>
-      commit((tx) => engine.transfers.release(tx, id, { actor, reason: 'it is urgent' }))
+      commit((tx) =>
+        engine.transfers.release(tx, id, { actor, reason: 'it is urgent', hold: 'limit', policy: 'daily' }),
+      )
     await expect(release('Carl')).rejects.toMatchObject({ code: 'approval_refused', field: 'actor' })
     expect(await release('olga')).toBe(true)
     expect(await claimReady(pool)).toEqual([id])
@@ -249,7 +251,7 @@ describe('a limit on what leaves in a day', async () => {
     await enqueueMany(engine, 2)
     const { id } = await enqueue(engine)
     await claimReady(pool)
-    await commit((tx) => engine.transfers.release(tx, id, note))
+    await commit((tx) => engine.transfers.release(tx, id, { ...note, hold: 'limit', policy: 'daily' }))
     const hourly: SumLimit = { name: 'hourly', most: { USD: '12' }, span: 'hour', zone: 'UTC' }
     await set(engine, daily, hourly)
     expect(await claimReady(pool)).toEqual([])

@@ -7,6 +7,7 @@ import { claimReady, sweepLimits } from '../../test/limit-claims.ts'
 import { slowWorker } from '../../test/slow-worker.ts'
 
 const note = { actor: 'petra', reason: 'as the board decided' }
+const ofLimit = { ...note, hold: 'limit', policy: 'monthly' } as const
 const monthly: SumLimit = { name: 'monthly', most: { USD: '20' }, span: 'month', zone: 'UTC', per: ['account'] }
 
 describe('a limit on sums', async () => {
@@ -122,12 +123,12 @@ describe('a limit on sums', async () => {
     await claimReady(pool)
     await set(engine, { ...monthly, most: { USD: '100' } })
     const person = await begin()
-    expect(await engine.transfers.release(person, second.id, note)).toBe(true)
+    expect(await engine.transfers.release(person, second.id, ofLimit)).toBe(true)
     expect(await sweepLimits(pool)).toBe(1)
     await person.query('commit')
     expect(await sweepLimits(pool)).toBe(0)
-    const late = commit((tx) => engine.transfers.release(tx, third.id, note))
-    expect(await late).toBe(true)
+    const late = commit((tx) => engine.transfers.release(tx, third.id, ofLimit))
+    await expect(late).rejects.toMatchObject({ code: 'conflict' })
     expect(await claimReady(pool)).toEqual([second.id, third.id])
     expect(await used()).toEqual([37.5])
   })
@@ -140,7 +141,7 @@ describe('a limit on sums', async () => {
     await set(engine)
     const worker = await begin()
     expect(await sweepLimits(worker)).toBe(1)
-    const releasing = commit((tx) => engine.transfers.release(tx, id, note)).catch((error: unknown) => error)
+    const releasing = commit((tx) => engine.transfers.release(tx, id, ofLimit)).catch((error: unknown) => error)
     await waitForLock()
     await worker.query('commit')
     expect(await releasing).toMatchObject({ code: 'conflict' })

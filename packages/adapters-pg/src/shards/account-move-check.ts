@@ -20,6 +20,15 @@ export async function checkNodes(accountId: string, from: MoveNode, to: MoveNode
     throw refuse(`the node "${from.name}" is of ${here.environment} and "${to.name}" of ${there.environment}.`)
   for (const [name, { isFenced }] of [[from.name, here] as const, [to.name, there] as const])
     if (isFenced) throw refuse(`the node "${name}" is fenced; reconcile it first.`)
+  for (const [name, { closed, role }] of [[from.name, here] as const, [to.name, there] as const])
+    if (closed !== null)
+      throw refuse(
+        `the role "${role}" may not write the table ${closed} of "${name}"; move it as the role that owns the tables.`,
+      )
+  if (here.limits !== there.limits)
+    throw refuse(
+      `the nodes ${both} have other limits on sums; set the same on both, since those of its node hold for it.`,
+    )
   if (here.policies !== there.policies)
     throw refuse(`the nodes ${both} have other policies; set the same on both, since those of its node hold for it.`)
   const lacking = here.subscriptions.find((one) => !there.subscriptions.includes(one))

@@ -52,6 +52,10 @@ const texts = {
       (select k.environment from {{schema}}.known_database k) as environment,
       exists (select from {{schema}}.known_database k where k.fenced_since is not null) as is_fenced,
       coalesce((select v.policies::text from {{schema}}.policy_state p join {{schema}}.policy_version v on v.version = p.version), '[]') as policies,
+      coalesce((select v.limits::text from {{schema}}.limit_version v order by v.version desc limit 1), '[]') as limits,
+      (select u.table_name from unnest({{schema}}.moved_tables()) u (table_name)
+        where not has_table_privilege('{{schema}}.' || quote_ident(u.table_name), 'insert') order by 1 limit 1) as closed,
+      current_user::text as role,
       array(select s.name || ' ' || array_to_string(array(select t from unnest(s.types) t order by t), ' ')
         from {{schema}}.subscription s order by s.name) as subscriptions,
       (select min(c.conrelid::regclass::text || ' (' || c.conname || ')') from pg_constraint c
@@ -171,6 +175,9 @@ const readDescription = rowDecoder('node', {
   environment: Column.nullable(Column.text),
   isFenced: Column.boolean,
   policies: Column.text,
+  limits: Column.text,
+  closed: Column.nullable(Column.text),
+  role: Column.text,
   subscriptions: Column.texts,
   reference: Column.nullable(Column.text),
 })

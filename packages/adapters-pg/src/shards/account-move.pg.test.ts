@@ -7,8 +7,11 @@ import { pgDriver } from '../drivers/pg.ts'
 import { rolesSql } from '../schema/roles.ts'
 import { directory } from './directory.ts'
 
-/** What stays: the audit is of the node, and the others are of one moment of its workers, or of the move itself. */
-const staying = ['audit', 'departed_account', 'moved_row', 'submission_slot', 'list_reading']
+/** What stays: the audit and what limits have counted are of the node, and the others are of one moment of its workers, or of the move itself. */
+const staying = [
+  ...['audit', 'limit_charge', 'limit_refund', 'limit_pass'],
+  ...['departed_account', 'moved_row', 'submission_slot', 'list_reading'],
+]
 
 describe('a move of an account', async () => {
   const host = await moveHost()
@@ -173,23 +176,27 @@ describe('a move of an account', async () => {
     expect(await host.live(account)).toMatchObject({ east: { length: 1 }, west: { length: 1 } })
   })
 
-  it('needs no more rights than those of workers', async () => {
+  it('needs the rights of whoever owns the tables, since approvals move too', async () => {
     const name = (part: string) => `${part}-${randomUUID().slice(0, 8)}`
     const roles = { enqueue: name('e'), worker: name('w'), migrator: name('m'), reader: name('r') }
     for (const on of [east, west]) await on.query(rolesSql({ roles }))
     const { shards, account } = await host.openAt()
     await payAt(shards, account, 'first')
-    const pools = [host.eastUrl, host.westUrl].map(
-      (connectionString) => new pg.Pool({ connectionString, max: 4, options: `-c role=${roles.worker}` }),
+    const pools: pg.Pool[] = []
+    const openAs = (role: string) => {
+      const [eastDriver, westDriver] = [host.eastUrl, host.westUrl].map((connectionString) => {
+        const pool = new pg.Pool({ connectionString, max: 4, options: `-c role=${role}` })
+        pools.push(pool)
+        return pgDriver(pool)
+      })
+      if (eastDriver === undefined || westDriver === undefined) throw new Error('There are two nodes.')
+      const nodes = { east: { driver: eastDriver }, west: { driver: westDriver } }
+      return host.make({ nodes, route: host.route })
+    }
+    expect((await refusal(openAs(roles.worker).accounts.move(account, { to: 'west' }))).message).toContain(
+      `the role "${roles.worker}" may not write the table approval of "east"`,
     )
-    const [eastDriver, westDriver] = pools.map((pool) => pgDriver(pool))
-    const limited = host.make({
-      nodes: {
-        east: { driver: eastDriver as typeof eastDriver & {} },
-        west: { driver: westDriver as typeof westDriver & {} },
-      },
-      route: host.route,
-    })
+    const limited = openAs(roles.migrator)
     // It sees the transactions of others.
     const client = await east.connect()
     await client.query('begin isolation level repeatable read')

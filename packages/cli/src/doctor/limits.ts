@@ -11,11 +11,11 @@ export async function diagnoseLimits(session: Session): Promise<readonly Finding
   return [
     ...find(uses, 'limit_reached', ({ held }) => held, {
       are: 'held by limits on sums',
-      cure: 'Nothing, where that is meant: what fits goes by itself. "outlay transfers release" lets one go, and "outlay limits set" raises a limit.',
+      cure: 'Nothing, where that is meant: what fits goes by itself. "outlay transfers release --hold limit --policy NAME" lets one go, and "outlay limits set" raises a limit.',
     }),
     ...find(large, 'limit_too_small', ({ tooLarge }) => tooLarge, {
       are: 'more than a limit alone, and held until somebody acts',
-      cure: '"outlay transfers list --stage held" shows them; "outlay transfers release" or "reject" each, or raise the limit ("outlay limits set").',
+      cure: '"outlay transfers list --stage held" shows them; "outlay transfers release --hold limit --policy NAME" or "reject" each, or raise the limit ("outlay limits set").',
     }),
   ]
 }
