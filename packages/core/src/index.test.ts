@@ -83,6 +83,7 @@ describe('the package', () => {
       'checkFlag',
       'checkNames',
       'checkNumbers',
+      'checkText',
       'classifyAnswer',
       'defaultGateway',
       'foreignTelemetry',

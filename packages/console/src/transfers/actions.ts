@@ -15,7 +15,7 @@ export const reasonSchema = z.string().max(1_000).regex(/\S/, 'says nothing')
 export const reasonBody = component('Reason', z.strictObject({ reason: reasonSchema }))
 
 /** The body of an approval. */
-export const noteBody = component('ApprovalNote', z.strictObject({ note: reasonSchema.optional() }))
+const noteBody = component('ApprovalNote', z.strictObject({ note: reasonSchema.optional() }))
 
 /** What became of a transfer. */
 const changedSchema = component(

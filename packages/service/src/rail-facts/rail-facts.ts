@@ -122,7 +122,7 @@ function rowOf({
   identity,
 }: NewRailFact) {
   const about = { kind, rail, reference, transferId, accountId, amount: amount && normalized(amount) }
-  const said = { ...about, payload: marks ?? payload }
+  const said = identity ?? { ...about, payload: marks ?? payload }
   return {
     kind,
     rail,
