@@ -42,7 +42,10 @@ export async function startSimulations(databaseUrl: string): Promise<Simulations
     sandbox,
     post,
     async advance(ms) {
-      keeper ??= sandbox.seedClient({ name: 'Keeper of the clock', accounts: [] })
+      keeper ??= sandbox.seedClient({ name: 'Keeper of the clock', accounts: [] }).catch((error: unknown) => {
+        keeper = undefined
+        throw error
+      })
       await post(await keeper, '/clock/advance', { seconds: ms / 1000 })
     },
     async settle() {

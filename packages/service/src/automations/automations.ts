@@ -79,10 +79,17 @@ export const readAutomation: RowDecoder<AutomationRow> = rowDecoder('automation'
   updated_at: Column.date,
 })
 
-/** Writes an automation as the API returns it. */
+/** Says that the account number of an automation cannot be read. */
+export type ReportUnreadable = (automationId: string, error: unknown) => void
+
+/**
+ * Writes an automation as the API returns it. One whose account number no key opens has no funding instructions, so that it neither hides other
+ * ones nor the answer to a change; by default the log has it.
+ */
 export function automationView(
-  context: Pick<ServiceContext, 'secrets' | 'dialect'>,
+  context: Pick<ServiceContext, 'secrets' | 'dialect' | 'logger'>,
   row: AutomationRow,
+  report: ReportUnreadable = (automationId, error) => logUnreadable(context, { automationId }, error),
 ): AutomationResource {
   const destination = {
     address_id: row.destination_address_id,
@@ -97,7 +104,7 @@ export function automationView(
     source: {
       value_type: row.source_value_type,
       transfer_type: null,
-      funding_instructions: fundingInstructions(context, row),
+      funding_instructions: fundingInstructions(context, row, report),
     },
     destination,
     destination_address: destination,
@@ -107,20 +114,49 @@ export function automationView(
   }
 }
 
+/** Logs which automations cannot be read. The message of the error can quote what is stored, so only its name is logged. */
+export function logUnreadable(
+  { logger }: Pick<ServiceContext, 'logger'>,
+  which: { readonly automationId: string; readonly accountId?: string; readonly count?: number },
+  error: unknown,
+): void {
+  logger.warn(
+    { ...which, error: error instanceof Error ? error.name : typeof error },
+    'The account number of an automation cannot be read, so it is shown without funding instructions. Give encryptionKey all the keys that have sealed bank accounts.',
+  )
+}
+
 function fundingInstructions(
   context: Pick<ServiceContext, 'secrets'>,
   row: AutomationRow,
+  report: ReportUnreadable,
 ): WireInstructionsResource | null {
-  if (row.account_number === null) return null
+  const accountNumber = openNumber(context, row, report)
+  if (accountNumber === undefined) return null
   return instructionsView({
     beneficiaryName: row.beneficiary_name,
     beneficiaryAddress: row.beneficiary_address,
     bankName: row.bank_name ?? '',
     bankAddress: row.bank_address ?? '',
-    accountNumber: context.secrets.open(row.account_number, virtualAccountPlace(row.id)),
+    accountNumber,
     routingNumber: row.routing_number ?? '',
     memo: row.memo,
   })
+}
+
+/** `undefined` for one that is not open yet, and for a number that cannot be read. */
+function openNumber(
+  context: Pick<ServiceContext, 'secrets'>,
+  row: AutomationRow,
+  report: ReportUnreadable,
+): string | undefined {
+  if (row.account_number === null) return undefined
+  try {
+    return context.secrets.open(row.account_number, virtualAccountPlace(row.id))
+  } catch (error) {
+    report(row.id, error)
+    return undefined
+  }
 }
 
 /** Place of the sealed account number of an automation. */

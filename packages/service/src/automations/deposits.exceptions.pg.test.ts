@@ -112,6 +112,38 @@ describe('an opened virtual account', () => {
     expect(await reasons(automation.id)).toEqual(['other_virtual_account'])
   })
 
+  it('with the number of another automation is an exception, and the automation waits for its own', async () => {
+    const { id } = (await automations.create()).body
+    const fact = { automationId: id, instructions: instructions() }
+    await applyOpened(context, fact)
+    await applyOpened(context, fact)
+    expect(await reasons(id)).toEqual(['other_virtual_account'])
+    expect(await automations.read(automation.id)).toEqual(automation)
+    const own = { ...instructions(), accountNumber: '444455556666' }
+    await applyOpened(context, { automationId: id, instructions: own })
+    expect((await automations.read(id)).source.funding_instructions?.account_number).toBe(own.accountNumber)
+  })
+
+  it('that cannot be applied because of what it says is an exception, and one that may be later is rejected', async () => {
+    const { id } = (await automations.create()).body
+    const failing = (error: Error) => {
+      const secrets = {
+        ...context.secrets,
+        seal: () => {
+          throw error
+        },
+      }
+      return { ...context, secrets }
+    }
+    const own = { ...instructions(), accountNumber: '777788889999' }
+    const fact = { automationId: id, instructions: own }
+    const passing = Object.assign(new Error('The database is shutting down.'), { code: '57P01' })
+    await expect(applyOpened(failing(passing), fact)).rejects.toThrow(passing)
+    expect(await reasons(id)).toEqual([])
+    await applyOpened(failing(new Error('No.')), fact)
+    expect(await reasons(id)).toEqual(['apply_failed'])
+  })
+
   it('of an unknown automation is an exception', async () => {
     await applyOpened(context, { automationId: '0'.repeat(26), instructions: instructions() })
     expect(await reasons('0'.repeat(26))).toEqual(['unknown_automation'])

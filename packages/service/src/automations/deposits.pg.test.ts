@@ -300,11 +300,11 @@ describe('a deposit that is not accepted', () => {
     expect(await returned(reference)).toEqual([{ automation_id: null, return_reason: 'unknown_account' }])
   })
 
-  it('in another currency is returned, and held when it is finer than a cent', async () => {
+  it('in another currency is returned, and one that is finer than a cent is held', async () => {
     const pesos = factOf('20261101OUTL0000900005', { amount: { value: '5', currency: 'MXN' } })
     expect(await applyDeposit(context, pesos)).toMatchObject({ reason: 'currency_mismatch' })
     const mills = factOf('20261101OUTL0000900006', { amount: { value: '5.001', currency: 'USD' } })
-    expect(await applyDeposit(context, mills)).toMatchObject({ outcome: 'held' })
+    expect(await applyDeposit(context, mills)).toEqual({ outcome: 'held', reason: 'unreadable' })
   })
 
   it('of an account that is no longer complete is returned', async () => {

@@ -10,7 +10,7 @@ import { refuseUnreadable } from '../rail-facts/unreadable-report.ts'
 import type { DepositFact, DepositVerdict } from '../rails/port.ts'
 import { type AutomationRow, readAutomation, virtualAccountIndex } from './automations.ts'
 import { readDepositFact } from './bank-fact.ts'
-import { type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './transfers.ts'
+import { type DepositMoney, type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './transfers.ts'
 
 /** A payment to a virtual account, and its verdict. */
 export interface AutomationDeposit {
@@ -33,7 +33,7 @@ export interface AutomationDeposit {
 /**
  * Accepts a deposit. Its fact is stored first, and takes effect once per rail and bank reference: transfer and ledger commit together. A
  * deposit that cannot become a transfer is recorded as returned, and mints nothing. A repeat gets the first verdict. One that has another
- * amount or account than the first with its reference is held as an exception.
+ * amount or account than the first with its reference is held as an exception, until a person has decided.
  *
  * Reasons of a return: `unknown_account`, `automation_disabled`, `automation_archived`, `currency_mismatch`,
  * `ach_limit_exceeded`, or the code with which the transfer would have been refused, such as `address_archived`.
@@ -47,6 +47,8 @@ export async function applyDeposit(context: ServiceContext, said: DepositFact): 
   const stored = await recordFact(asSystem(context), context, storable(context, fact))
   if (stored.exceptionReason === null) return await applyStored(context, fact, stored)
   if (stored.isNew) report(context, stored, stored.exceptionReason)
+  // A person has credited it in the place of the first.
+  if (stored.resolution === 'applied') return verdictOf(await findDeposit(asSystem(context), context, fact))
   return { outcome: 'held', reason: stored.exceptionReason }
 }
 
@@ -72,7 +74,8 @@ async function applyStored(
     if (locked?.status !== automation?.status) return undefined
     if (locked?.destination_address_id !== automation?.destination_address_id) return undefined
     const depositId = await claimDeposit(tx, context, automation, fact, transferId)
-    if (depositId === undefined) return verdictOf(await findDeposit(tx, context, fact))
+    // Another one took effect meanwhile: this one, or one with its reference and another amount.
+    if (depositId === undefined) return undefined
     const given = { depositId, transferId, automationId: automation?.id }
     const written = await writeVerdict(tx, context, transfer, given)
     const credited = written.outcome === 'credited' ? { transferId } : {}
@@ -154,12 +157,18 @@ async function findByAccount(
   return row
 }
 
-/** Writes the fact and returns its id; `undefined` when it exists. Waits for another transaction that is writing it. */
-async function claimDeposit(
+/** Locks the automation of a virtual account against changes; `undefined` when there is none. */
+export async function lockOwner(tx: Tx, context: ServiceContext, index: string): Promise<AutomationRow | undefined> {
+  const [row] = await run(tx, context, lockByAccount, [index])
+  return row
+}
+
+/** Writes the deposit and returns its id; `undefined` when its reference has one. Waits for another transaction that is writing it. */
+export async function claimDeposit(
   tx: Tx,
   context: ServiceContext,
   automation: AutomationRow | undefined,
-  fact: DepositFact,
+  fact: DepositMoney,
   transferId: string,
 ): Promise<string | undefined> {
   const id = Id.generate(context.clock, context.random)
@@ -185,17 +194,24 @@ async function prepareOrRefuse(
   fact: DepositFact,
   transferId: string,
 ): Promise<DepositTransfer | string> {
-  if (automation === undefined) return 'unknown_account'
-  if (automation.status !== 'active') return `automation_${automation.status}`
-  if (fact.amount.currency !== automation.source_value_type) return 'currency_mismatch'
-  const limit = { value: Limits.inboundAchUsd, currency: 'USD' }
-  if (fact.transferType === 'ach_credit' && Amount.compare(fact.amount, limit) > 0) return 'ach_limit_exceeded'
+  const reason = refusalOf(automation, fact)
+  if (automation === undefined || reason !== undefined) return reason ?? 'unknown_account'
   try {
     return await prepareDepositTransfer(executor, context, automation, fact, transferId)
   } catch (error) {
     if (OutlayError.is(error) && error.code !== 'service_unavailable') return error.code
     throw error
   }
+}
+
+/** Why a deposit cannot become a transfer, whatever its parties are; `undefined` when nothing is in its way. */
+export function refusalOf(automation: AutomationRow | undefined, fact: DepositMoney): string | undefined {
+  if (automation === undefined) return 'unknown_account'
+  if (automation.status !== 'active') return `automation_${automation.status}`
+  if (fact.amount.currency !== automation.source_value_type) return 'currency_mismatch'
+  const limit = { value: Limits.inboundAchUsd, currency: 'USD' }
+  if (fact.transferType === 'ach_credit' && Amount.compare(fact.amount, limit) > 0) return 'ach_limit_exceeded'
+  return undefined
 }
 
 const readDeposit: RowDecoder<AutomationDeposit> = rowDecoder('deposit', {

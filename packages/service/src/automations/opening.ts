@@ -2,6 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import { type DueWork, workOff } from '../accounts/due-work.ts'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { afterConflicts, sqlStateOf } from '../database/conflict.ts'
+import { mayPass } from '../database/passing-error.ts'
 import { listOf, type Row, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
@@ -131,7 +133,8 @@ function report(context: ServiceContext, error: unknown, automationId?: string):
  * Accepts the fact that a virtual account is open, which is stored first. The automation gets its funding instructions and becomes active,
  * and `automation.active` is recorded with the account number masked. Takes effect once. An automation that was archived in the
  * meantime gets the number, so that its deposits are recognized, and stays archived. Another number for the same automation is an
- * exception, and so is what the port does not describe, of which only a digest is stored.
+ * exception, and so are a number that another automation has, what cannot be applied for a reason of its own, and what the port does not
+ * describe, of which only a digest is stored. Rejects where the same fact may be applied later: the bank reports it again.
  */
 export async function applyOpened(context: ServiceContext, said: VirtualAccountFact): Promise<void> {
   const fact = readOpenedFact(said)
@@ -139,12 +142,30 @@ export async function applyOpened(context: ServiceContext, said: VirtualAccountF
   const index = virtualAccountIndex(context, fact.instructions)
   const stored = await recordFact(asSystem(context), context, storable(fact, index))
   if (isFinished(stored)) return
-  const reason = await inTransaction(context, async (tx) => {
-    const problem = await open(tx, context, fact, index)
-    await finishFacts(tx, context, [{ id: stored.id, reason: problem }])
-    return problem
-  })
+  const apply = () =>
+    inTransaction(context, async (tx) => {
+      const problem = await open(tx, context, fact, index)
+      await finishFacts(tx, context, [{ id: stored.id, reason: problem }])
+      return problem
+    })
+  const reason = await afterConflicts(apply).catch((error: unknown) => refuse(context, stored.id, error))
   if (reason !== undefined) reportExceptions(context, [{ id: stored.id, kind: 'opened', reason }])
+}
+
+/** Finishes a fact whose transaction has failed because of what it says. The error may quote it, so only its name is logged. */
+async function refuse(context: ServiceContext, factId: string, error: unknown): Promise<RailExceptionReason> {
+  if (mayPass(error)) throw error
+  const reason = isNumberTaken(error) ? 'other_virtual_account' : 'apply_failed'
+  const name = sqlStateOf(error) ?? (error instanceof Error ? error.name : typeof error)
+  context.logger.warn({ factId, error: name }, 'An opened virtual account could not be applied.')
+  await finishFacts(asSystem(context), context, [{ id: factId, reason }])
+  return reason
+}
+
+/** An account number belongs to one automation forever. */
+function isNumberTaken(error: unknown): boolean {
+  const { constraint } = (error ?? {}) as { readonly constraint?: unknown }
+  return sqlStateOf(error) === '23505' && constraint === 'automation_account_number_index_key'
 }
 
 function storable({ automationId, instructions }: VirtualAccountFact, index: string): NewRailFact {

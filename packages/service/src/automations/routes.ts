@@ -41,11 +41,12 @@ export const automationsRoutes: RouteModule = (app, context) => {
     const body = await readJson(c)
     const changed = await inSpellingOf(body, () => {
       const wanted = parse(body)
-      return inClientTransaction(context, clientId, (tx) =>
-        changeAutomation(tx, context, accountId, automationId, wanted),
+      // The answer is made before the commit: what cannot be answered is not done.
+      return inClientTransaction(context, clientId, async (tx) =>
+        automationView(context, found(await changeAutomation(tx, context, accountId, automationId, wanted))),
       )
     })
-    return c.json(automationView(context, found(changed)))
+    return c.json(changed)
   }
   app.patch('/accounts/:account_id/automations/:automation_id', (c) => change(c, parseAutomationChange))
   app.patch('/accounts/:account_id/automations/:automation_id/destination', (c) => change(c, parseDestinationChange))

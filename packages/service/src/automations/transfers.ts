@@ -5,7 +5,7 @@ import { book, type LedgerLine, planTransfer } from '../ledger/ledger.ts'
 import type { DepositFact } from '../rails/port.ts'
 import { ledgerLeg, type NewTransfer, transferWorks } from '../transfers/creation.ts'
 import { newRow } from '../transfers/new-row.ts'
-import { findParties } from '../transfers/parties.ts'
+import { findParties, type TransferParties } from '../transfers/parties.ts'
 import { newInstruction, validateWithRail } from '../transfers/rail-check.ts'
 import type { AutomationRow } from './automations.ts'
 
@@ -14,6 +14,9 @@ export interface DepositTransfer extends NewTransfer {
   /** Incoming dollars to the settlement account. The mint is in the row's plan. */
   readonly receipt: readonly LedgerLine[]
 }
+
+/** What of a deposit becomes a transfer. */
+export type DepositMoney = Pick<DepositFact, 'reference' | 'transferType' | 'amount' | 'details'>
 
 /**
  * Checks and plans the transfer of a deposit without a transaction, since its rail may hang. Specification: "Automations", onramp
@@ -25,19 +28,46 @@ export async function prepareDepositTransfer(
   executor: Executor,
   context: ServiceContext,
   automation: AutomationRow,
-  deposit: DepositFact,
+  deposit: DepositMoney,
   transferId: string,
 ): Promise<DepositTransfer> {
   const { account_id: accountId, environment } = automation
   const request = requestOf(automation, deposit)
-  // To the engine, every deposit is a wire, the one rail whose source has no address: the money has arrived.
-  const wire = { ...request, source: { ...request.source, transferType: 'wire' } }
   const parties = await findParties(executor, context, accountId, environment, request)
   const instruction = {
     ...newInstruction({ id: transferId, accountId, flow: 'onramp', request, parties }),
     deposit: { reference: deposit.reference },
   }
   await validateWithRail(context, instruction, accountId)
+  return planned(context, automation, deposit, { request, parties, transferId })
+}
+
+/**
+ * The same for a deposit that a person credits, in that person's transaction: its rail is not asked, but may refuse to mint later.
+ * @throws OutlayError what `findParties` and `parseTransferRequest` throw.
+ */
+export async function prepareAcceptedTransfer(
+  tx: Tx,
+  context: ServiceContext,
+  automation: AutomationRow,
+  deposit: DepositMoney,
+  transferId: string,
+): Promise<DepositTransfer> {
+  const request = requestOf(automation, deposit)
+  const parties = await findParties(tx, context, automation.account_id, automation.environment, request)
+  return planned(context, automation, deposit, { request, parties, transferId })
+}
+
+function planned(
+  context: ServiceContext,
+  automation: AutomationRow,
+  deposit: DepositMoney,
+  given: { readonly request: TransferRequest; readonly parties: TransferParties; readonly transferId: string },
+): DepositTransfer {
+  const { request, parties, transferId } = given
+  const accountId = automation.account_id
+  // To the engine, every deposit is a wire, the one rail whose source has no address: the money has arrived.
+  const wire = { ...request, source: { ...request.source, transferType: 'wire' } }
   const source = ledgerLeg(request.source, undefined)
   const destination = ledgerLeg(request.destination, parties.destination)
   const { post } = planTransfer({ flow: 'onramp', amount: request.amount.value, source, destination })
@@ -69,7 +99,7 @@ export async function writeDepositTransfer(tx: Tx, context: ServiceContext, tran
   await book(tx, context, transfer.row.id, 'deposit', transfer.receipt)
 }
 
-function requestOf(automation: AutomationRow, deposit: DepositFact): TransferRequest {
+function requestOf(automation: AutomationRow, deposit: DepositMoney): TransferRequest {
   return {
     amount: deposit.amount,
     source: { valueType: automation.source_value_type, transferType: deposit.transferType },

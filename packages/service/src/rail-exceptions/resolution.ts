@@ -1,4 +1,5 @@
 import { Amount, OutlayError } from '@outlay/core'
+import { creditHeldDeposit, isAutomationDeposit } from '../automations/held-deposit.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { listOf, run, statement } from '../database/statement.ts'
 import { creditDeposit } from '../ledger/deposits.ts'
@@ -15,7 +16,7 @@ import { exceptionOf, lockExceptions, type RailException } from './rail-exceptio
 export interface RailResolution {
   /**
    * `apply`: the fact is applied now. Its amount is accepted as it is: incoming money is credited as received, of a payment that was settled in
-   * part the rest is available again, and a deposit is credited in addition to the earlier one of its reference. `dismiss`: nothing is applied, because it was dealt with elsewhere.
+   * part the rest is available again, a deposit at a wallet is credited in addition to the earlier one of its reference, and one at a virtual account where no deposit of its reference took effect. `dismiss`: nothing is applied, because it was dealt with elsewhere.
    */
   readonly action: 'apply' | 'dismiss'
   /** Who decides. 1 to 255 characters. */
@@ -106,6 +107,7 @@ async function passReceipt(
 
 async function applyNow(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<void> {
   if (fact.kind === 'deposit' && 'addressId' in fact.payload) return await creditDeposit(tx, context, fact)
+  if (isAutomationDeposit(fact)) return await creditHeldDeposit(tx, context, fact)
   if (!isPayment(fact) || paymentFactOf(fact) === undefined)
     throw new OutlayError('conflict', 'Such a fact cannot be applied; dismiss it.', { field: 'action' })
   const reason = await judgeAgain(tx, context, fact, { acceptsAmount: true })

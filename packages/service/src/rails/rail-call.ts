@@ -1,7 +1,6 @@
 import { OutlayError } from '@outlay/core'
 import { bulkheadOf, type CallPlace } from '../bulkhead.ts'
 import type { ServiceContext } from '../context.ts'
-import { withinShare } from '../database/pool-share.ts'
 import { callWithin } from '../time-limit.ts'
 import type { RailFlow } from './port.ts'
 
@@ -37,17 +36,4 @@ export async function askRail<T>(
     const message = 'The rail cannot be asked now, and nothing was created; send the request again with the same key.'
     throw new OutlayError('service_unavailable', message, { retryAfterMs: 5_000 })
   }
-}
-
-/**
- * Does work of the rails for which a client has asked. Simulated rails work on the pool of the service, so there it takes of the share of the
- * client. Not for what happens inside of other work of a client, such as a deposit that a simulation reports.
- */
-export function forClient<T>(
-  context: Pick<ServiceContext, 'pool' | 'logger' | 'railTimeoutMs' | 'rails'>,
-  clientId: string | undefined,
-  work: () => Promise<T>,
-): Promise<T> {
-  if (clientId === undefined || !('simulation' in context.rails)) return work()
-  return withinShare(context, clientId, { limitMs: context.railTimeoutMs ?? 10_000 }, work)
 }

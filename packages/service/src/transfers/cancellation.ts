@@ -1,8 +1,9 @@
 import { OutlayError } from '@outlay/core'
 import { inClientTransaction, inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { askFor } from '../database/asking-client.ts'
 import { afterConflicts } from '../database/conflict.ts'
 import { listOf, run, statement } from '../database/statement.ts'
-import { askRail, forClient, railOf } from '../rails/rail-call.ts'
+import { askRail, railOf } from '../rails/rail-call.ts'
 import { advanceTransfers } from './progress.ts'
 import { readTransfer, type TransferRow } from './row.ts'
 
@@ -47,7 +48,7 @@ export async function cancelTransfer(
   // Places of its own: creates that hang would keep transfers from being canceled.
   const place = { rail: `cancel ${railOf(found.flow, ends)}`, party: clientId ?? accountId }
   const { outcome } = await askRail(context, place, (options) =>
-    forClient(context, clientId, () => context.rails.cancel(transferId, options)),
+    askFor(clientId, () => context.rails.cancel(transferId, options)),
   )
   if (outcome !== 'canceled') throw notCancelable('its rail does not cancel it any more')
   const sent = await readSent()

@@ -2,11 +2,12 @@ import { type Amount, OutlayError, type TransferRequest, type WireInstructions }
 import { z } from 'zod'
 import type { PostalAddress } from '../addresses/addresses.ts'
 import type { ServiceContext } from '../context.ts'
+import { askFor } from '../database/asking-client.ts'
 import type { AgreedQuote } from '../quotes/use.ts'
 import { foreignId, foreignText } from '../rails/foreign-value.ts'
 import { isInboundWire } from '../rails/inbound-wire.ts'
 import type { RailInstruction, RailLeg } from '../rails/port.ts'
-import { askRail, forClient, railOf } from '../rails/rail-call.ts'
+import { askRail, railOf } from '../rails/rail-call.ts'
 import type { Party, TransferParties } from './parties.ts'
 
 /** Answers of a rail are stored, or shown, as they are read here. One that the port does not describe is no answer. */
@@ -116,9 +117,7 @@ export async function findWireInstructions(
   if (!isInboundWire(instruction)) return null
   const beneficiary = { name: businessName, address: oneLine(businessAddress) }
   return await askRail(context, { rail: railOf(instruction.flow, instruction), party: clientId }, async (options) =>
-    wireSchema.parse(
-      await forClient(context, clientId, () => context.rails.wireInstructions(instruction, beneficiary, options)),
-    ),
+    wireSchema.parse(await askFor(clientId, () => context.rails.wireInstructions(instruction, beneficiary, options))),
   )
 }
 

@@ -7,6 +7,7 @@ import {
   type WireInstructions,
 } from '@outlay/core'
 import type { Pool } from 'pg'
+import { withinAskersShare } from '../../database/asking-client.ts'
 import { batch } from '../../database/batch.ts'
 import { asSystem } from '../../database/tenant.ts'
 import type { RailAnswer, RailCancellation, RailInstruction, RailPayment, RailRefusal, Rails } from '../port.ts'
@@ -118,16 +119,13 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
 
   return {
     validate: async (instruction) => refusalOf(instruction),
-    async wireInstructions(instruction, beneficiary): Promise<WireInstructions> {
-      const sequence = await nextSequence()
-      await insertPayments(system, options, [planPayment(instruction, virtualClock.now(), sequence)])
-      return {
-        ...simulatedBank,
-        beneficiaryName: beneficiary.name,
-        beneficiaryAddress: beneficiary.address,
-        accountNumber: `8${String(sequence).padStart(11, '0')}`,
-        memo: instruction.transferId,
-      }
+    async wireInstructions(instruction, beneficiary, { signal }): Promise<WireInstructions> {
+      const sequence = await withinAskersShare(options, signal, async () => {
+        const next = await nextSequence()
+        await insertPayments(system, options, [planPayment(instruction, virtualClock.now(), next)])
+        return next
+      })
+      return instructionsOf(instruction, beneficiary, sequence)
     },
     async submit(instruction) {
       if (findSpell(instruction)?.effect === 'throttle_once' && !throttled.has(instruction.transferId)) {
@@ -140,7 +138,8 @@ export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedR
       const row = await getOne(reference)
       return row && paymentOf(row)
     },
-    cancel: async (transferId) => cancellationOf(await cancelPayment(system, options, transferId)),
+    cancel: async (transferId, { signal }) =>
+      cancellationOf(await withinAskersShare(options, signal, () => cancelPayment(system, options, transferId))),
     virtualAccounts,
     async start(listener, virtualAccountListener) {
       ticker.start([
@@ -158,6 +157,20 @@ function paymentOf({ reference, state, failure, route, represented_at }: StoredR
   const amount = amountOf(route)
   if (state !== 'accepted') return { reference, state, failure, amount }
   return { reference, state, failure: null, amount, reachedAt: represented_at?.toISOString() }
+}
+
+function instructionsOf(
+  { transferId }: RailInstruction,
+  beneficiary: { readonly name: string; readonly address: string },
+  sequence: number,
+): WireInstructions {
+  return {
+    ...simulatedBank,
+    beneficiaryName: beneficiary.name,
+    beneficiaryAddress: beneficiary.address,
+    accountNumber: `8${String(sequence).padStart(11, '0')}`,
+    memo: transferId,
+  }
 }
 
 /** Earlier releases wrote payments without their currency. */
@@ -261,11 +274,15 @@ function createSequence(reserveBlock: () => Promise<number>): () => Promise<numb
   let reserving: Promise<void> | undefined
   return async () => {
     while (next >= end) {
-      reserving ??= reserveBlock().then((block) => {
-        next = block
-        end = block + 1000
-        reserving = undefined
-      })
+      reserving ??= reserveBlock()
+        .then((block) => {
+          next = block
+          end = block + 1000
+        })
+        // Behind a failure too, such as a lost connection: the next caller asks again.
+        .finally(() => {
+          reserving = undefined
+        })
       await reserving
     }
     next += 1
