@@ -49,9 +49,14 @@ export function statement(name: string, text: string, read: (row: Row) => unknow
   return { name, text, read }
 }
 
+/** The decoder of a statement refuses a row. */
+export class UnreadableRowError extends Error {
+  override readonly name = 'UnreadableRowError'
+}
+
 /**
  * Runs a statement and returns its rows, decoded.
- * @throws Error for a row that the statement's decoder refuses.
+ * @throws UnreadableRowError for a row that the statement's decoder refuses.
  */
 export async function run<T>(
   executor: Executor | PoolClient,
@@ -67,7 +72,15 @@ export async function run<T>(
   const result: { readonly rows: readonly Row[] } = await ('send' in executor
     ? executor.send(query)
     : executor.query(query))
-  return result.rows.map((row) => one.read(row))
+  return result.rows.map((row) => readWith(one, row))
+}
+
+function readWith<T>({ read }: Statement<T>, row: Row): T {
+  try {
+    return read(row)
+  } catch (error) {
+    throw new UnreadableRowError(error instanceof Error ? error.message : 'The row cannot be read.', { cause: error })
+  }
 }
 
 /** The columns of a decoder in the list of a statement. Never `*`: see `RowDecoder.columns`. */

@@ -11,41 +11,32 @@ import type { RailFact, RailLegDetails } from '../rails/port.ts'
  */
 export type ReturnRelation = 'other' | 'same' | 'reused' | 'doubtful'
 
-/** Compares two returns of one payment. Only a reference, a transaction id or a time distinguishes two of the same amount. */
+/**
+ * Compares two returns of one payment. Only a reference or a transaction id distinguishes two of the same amount: a time may be rounded, a day of the
+ * bank's own zone, or that of the report.
+ */
 export function compareReturns(one: RailFact, booked: RailFact): ReturnRelation {
   const isSameAmount = Amount.equals(one.amount, booked.amount)
-  if (one.returnReference !== undefined && booked.returnReference !== undefined) {
-    if (one.returnReference !== booked.returnReference) return 'other'
-    return isSameAmount ? 'same' : 'reused'
+  const [reference, bookedReference] = [one.returnReference, booked.returnReference]
+  if (reference !== undefined && bookedReference !== undefined) {
+    if (areOther(reference, bookedReference)) return 'other'
+    if (!isSameAmount) return 'reused'
+    return reference === bookedReference ? 'same' : 'doubtful'
   }
   if (!isSameAmount || haveOtherTransactions(one, booked)) return 'other'
-  const [time, bookedTime] = [one.failure?.occurredAt, booked.failure?.occurredAt]
-  if (time !== undefined && bookedTime !== undefined && !mayBeSameTime(time, bookedTime)) return 'other'
   return JSON.stringify(marksOf(one)) === JSON.stringify(marksOf(booked)) ? 'same' : 'doubtful'
 }
 
 function haveOtherTransactions(one: RailFact, booked: RailFact): boolean {
   return (['source', 'destination'] as const).some((end) => {
     const [id, bookedId] = [one[end]?.transactionId, booked[end]?.transactionId]
-    return id !== undefined && bookedId !== undefined && id !== bookedId
+    return id !== undefined && bookedId !== undefined && areOther(id, bookedId)
   })
 }
 
-/** Ends of a moment that a coarser report of it leaves out, with what stands there instead. */
-const leftOut = [
-  [/\.\d+Z$/, '.000Z'],
-  [/:\d{2}\.\d+Z$/, ':00.000Z'],
-  [/T.*$/, 'T00:00:00.000Z'],
-] as const
-
-/** True for the same moment, and where one of the two is the other reported less exactly. */
-function mayBeSameTime(one: string, other: string): boolean {
-  const isCoarser = (coarse: string, fine: string) => leftOut.some(([end, rest]) => fine.replace(end, rest) === coarse)
-  return one === other || toMillisecond(one) === toMillisecond(other) || isCoarser(one, other) || isCoarser(other, one)
-}
-
-function toMillisecond(time: string): string {
-  return time.replace(/(\.\d{3})\d+Z$/, '$1Z')
+/** Ids that are equal apart from case may be one id in two spellings; an earlier release kept white space at their ends. */
+function areOther(id: string, other: string): boolean {
+  return id.trim().toLowerCase() !== other.trim().toLowerCase()
 }
 
 /** What distinguishes one return of a payment from another: the rail's reference of it, otherwise everything but words. */

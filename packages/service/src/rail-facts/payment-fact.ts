@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { foreignAmount, foreignDetails, foreignId, foreignMoment, foreignText } from '../rails/foreign-value.ts'
+import {
+  foreignAmount,
+  foreignDetails,
+  foreignId,
+  foreignMoment,
+  foreignReference,
+  foreignText,
+  optional,
+} from '../rails/foreign-value.ts'
 import type { RailFact } from '../rails/port.ts'
 import { marksOf } from './earlier-return.ts'
 import { amountOf, type NewRailFact, type StoredRailFact } from './rail-facts.ts'
@@ -9,32 +17,39 @@ const paymentKinds = ['accepted', 'settled', 'rejected', 'returned', 'canceled']
 
 const code = foreignText.pipe(z.string().min(1).max(255))
 
-const leg = z.object({
-  transactionId: foreignId.optional(),
-  paymentDetails: foreignDetails.optional().catch(undefined),
+const failure = z.object({
+  type: z.enum(['rejected', 'returned', 'expired', 'insufficient_balance', 'service_error', 'unknown']),
+  code,
+  detail: foreignText,
+  occurredAt: foreignMoment,
+  retriable: z.boolean(),
+  achReturn: optional(z.object({ code, reason: foreignText, category: foreignText })),
 })
 
-const readable = z.object({
-  kind: z.enum(paymentKinds),
-  reference: foreignId,
-  transferId: foreignId,
-  accountId: foreignId,
-  amount: foreignAmount,
-  failure: z
-    .object({
-      type: z.enum(['rejected', 'returned', 'expired', 'insufficient_balance', 'service_error', 'unknown']),
-      code,
-      detail: foreignText,
-      occurredAt: foreignMoment,
-      retriable: z.boolean(),
-      achReturn: z.object({ code, reason: foreignText, category: foreignText }).optional(),
-    })
-    .nullable(),
-  reachedAt: foreignMoment.optional(),
-  source: leg.optional(),
-  destination: leg.optional(),
-  returnReference: foreignId.optional(),
-})
+/** Reads a fact whose ids are as given. */
+const factWith = (id: z.ZodType<string>) => {
+  const leg = z.object({
+    transactionId: optional(id),
+    paymentDetails: foreignDetails.optional().catch(undefined),
+  })
+  return z.object({
+    kind: z.enum(paymentKinds),
+    reference: foreignReference,
+    transferId: id,
+    accountId: id,
+    amount: foreignAmount,
+    failure: optional(failure).transform((read) => read ?? null),
+    reachedAt: optional(foreignMoment),
+    source: optional(leg),
+    destination: optional(leg),
+    returnReference: optional(id),
+  })
+}
+
+const reported = factWith(foreignId)
+
+/** An earlier release stored ids with white space at their ends. They are known as they are. */
+const stored = factWith(foreignReference)
 
 /** What a rail said about a payment, read once: it is applied as it is stored. */
 export interface ReadPaymentFact {
@@ -46,7 +61,7 @@ export interface ReadPaymentFact {
 /** Reads a fact of a payment. What the port does not describe becomes `unreadable`, whatever it is. Never throws. */
 export function readPaymentFact(said: unknown): ReadPaymentFact {
   const reference = referenceOf(said)
-  const fact = parse(said)
+  const fact = parse(reported, said)
   return { reference, row: fact === undefined ? unreadable(said) : rowOf(fact) }
 }
 
@@ -57,7 +72,7 @@ function rowOf(fact: RailFact): NewRailFact {
   return kind === 'returned' ? { ...said, marks: marksOf(fact) } : said
 }
 
-function parse(said: unknown): RailFact | undefined {
+function parse(readable: typeof stored, said: unknown): RailFact | undefined {
   try {
     const read = readable.safeParse(said)
     return read.success ? read.data : undefined
@@ -72,7 +87,7 @@ export function isPayment({ kind }: StoredRailFact): boolean {
 }
 
 /** The fact of a payment that was stored; `undefined` for one that cannot be read, such as a few of earlier releases. */
-export function paymentFactOf(stored: StoredRailFact): RailFact | undefined {
-  const { kind, reference, transferId, accountId, payload } = stored
-  return parse({ kind, reference, transferId, accountId, amount: amountOf(stored), ...payload })
+export function paymentFactOf(row: StoredRailFact): RailFact | undefined {
+  const { kind, reference, transferId, accountId, payload } = row
+  return parse(stored, { kind, reference, transferId, accountId, amount: amountOf(row), ...payload })
 }

@@ -11,18 +11,27 @@ const longestText = 2_000
 /** Years that Postgres reads as they are written here. */
 const storedYears = /^(?!0000)\d{4}-/
 
-/** An id of a rail or a bank: 1 to 255 characters without control characters. It is refused and never cleaned, since a cleaned one is another. */
-export const foreignId = z
+/**
+ * The reference of a payment, which is compared with what its rail has answered itself: 1 to 255 characters without control characters. It is
+ * refused and never cleaned, since a cleaned one is another.
+ */
+export const foreignReference = z
   .string()
   .min(1)
   .max(255)
   .refine((text) => !unusual.test(text))
 
+/** Any other id of a rail or a bank: as above, and without white space at its ends, which would make it another one than without. */
+export const foreignId = foreignReference.refine((text) => text.trim() === text)
+
 /** Text for people, at most 2,000 characters. What Postgres cannot store is replaced. */
 export const foreignText = z.string().transform(storableText)
 
-/** A moment with an offset, as ISO 8601 in UTC, to the microsecond, in the years 1 to 9999. */
-export const foreignMoment = z.iso.datetime({ offset: true }).transform((text, check) => {
+/** A Date says the same as its text. */
+const writtenMoment = z.union([z.iso.datetime({ offset: true }), z.date().transform((date) => date.toISOString())])
+
+/** A moment with an offset, or a Date, as ISO 8601 in UTC, to the microsecond, in the years 1 to 9999. */
+export const foreignMoment = writtenMoment.transform((text, check) => {
   const moment = momentOf(text)
   if (moment === undefined) check.addIssue({ code: 'custom', message: 'It must be in the years 1 to 9999.' })
   return moment ?? ''
@@ -48,6 +57,9 @@ export const foreignDetails = z.object({
   ...{ receivedAt: detail, senderName: detail, senderBankName: detail, senderBankRoutingNumber: detail },
   ...{ paymentReference: detail, imad: detail, traceNumber: detail },
 })
+
+/** A member that may be missing. Null says as much as nothing. */
+export const optional = <T extends z.ZodType>(member: T) => member.nullish().transform((value) => value ?? undefined)
 
 /** The same text without what Postgres cannot store, and not longer than 2,000 characters. */
 function storableText(text: string): string {

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { foreignAmount, foreignId } from './foreign-value.ts'
+import { foreignAmount, foreignReference, optional } from './foreign-value.ts'
 import type { RailPayment } from './port.ts'
 
 /** What decides about money. Failures and times are read by the engine, as those of every gateway. */
 const readable = z.object({
-  reference: foreignId,
+  reference: foreignReference,
   state: z.enum(['expected', 'accepted', 'settled', 'rejected', 'returned', 'canceled']),
-  amount: foreignAmount.optional(),
+  amount: optional(foreignAmount),
 })
 
 /**
@@ -15,7 +15,7 @@ const readable = z.object({
  */
 export function readPolledPayment(said: RailPayment): RailPayment {
   const read = readable.safeParse(said)
-  if (read.success) return { ...read.data, failure: said.failure, reachedAt: said.reachedAt }
+  if (read.success) return { ...read.data, failure: said.failure, reachedAt: said.reachedAt ?? undefined }
   const fields = read.error.issues.map(({ path }) => path.join('.')).join(', ')
   throw new Error(`The rail's payment is not one that the port describes: ${fields}.`)
 }

@@ -76,12 +76,12 @@ export interface RailLegDetails {
  * One fact about one payment. A rail reports the facts of a payment in order, each at least once. The service stores it before it
  * applies it; one that contradicts what is known becomes an exception, which a person resolves.
  *
- * Two facts that say the same are one. When equal parts of a payment come back, their facts differ in `returnReference`, in a
- * `transactionId` or in `failure.occurredAt`: otherwise the second part is taken for a repeat of the first, or waits for a person. What is said
- * in words, such as `failure.detail`, distinguishes no return from another.
+ * Two facts that say the same are one. When equal parts of a payment come back, their facts differ in `returnReference` or in a
+ * `transactionId`: otherwise the second part is taken for a repeat of the first, or waits for a person. Neither a time nor what is said in words,
+ * such as `failure.detail`, distinguishes a return from another for certain.
  *
- * Ids and references have 1 to 255 characters without control characters, and times are in the years 1 to 9999. A fact with others is an
- * exception. Texts for people are cut after 2,000 characters.
+ * Ids and references have 1 to 255 characters without control characters, ids no white space at their ends, and times are in the years 1 to 9999. A
+ * fact with others is an exception. Null is read as a missing member. Texts for people are cut after 2,000 characters.
  */
 export interface RailFact {
   /**

@@ -1,7 +1,7 @@
 import { Amount, type Observation, TransferStatus } from '@outlay/core'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { afterConflicts, sqlStateOf } from '../database/conflict.ts'
-import { mayPass } from '../database/passing-error.ts'
+import { isAboutContent, isInTheWay, isUnstorable } from '../database/passing-error.ts'
 import { asSystem } from '../database/tenant.ts'
 import { bookMany, type PostedStep, planReceipt } from '../ledger/ledger.ts'
 import { afterFact, type Judgement, judgeFact, withoutOutdated } from '../rail-facts/judgement.ts'
@@ -16,7 +16,7 @@ import {
   recordFacts,
 } from '../rail-facts/rail-facts.ts'
 import { type NewRailException, reportExceptions } from '../rail-facts/reporting.ts'
-import { unstorable } from '../rail-facts/unreadable-fact.ts'
+import { unnamed, unstorable } from '../rail-facts/unreadable-fact.ts'
 import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { type AppliedFact, writeDetails } from './details.ts'
@@ -37,14 +37,17 @@ export interface OpenFact {
 /**
  * Makes the listener for facts of the rails. It reads and stores a batch, and then applies what is new of it as it was stored, in one
  * transaction: details of legs are written to the transfers, outcomes go to the engine, and what contradicts the transfers becomes an exception.
- * When that fails because of what a fact says, the facts are applied one by one, and what cannot be applied alone is an exception, too.
+ * When that fails, the facts are applied one by one, unless the database is in the way of all. What cannot be applied alone because of what it says is
+ * an exception, too.
  *
- * A fact about a payment whose reference the engine does not know yet is stored but not accepted. The rail reports it again.
+ * Not accepted is a fact about a payment whose reference the engine does not know yet, one that is not stored although its values can be, and one
+ * that cannot be applied for a reason that may pass. The rail reports them again.
  */
 export function applyFacts(context: ServiceContext): RailFactListener {
   return async (facts) => {
     const said = facts.map(readPaymentFact)
-    const stored = await record(context, said)
+    const recorded = await record(context, said)
+    const stored = recorded.filter((one) => one !== undefined)
     // A batch may say the same twice.
     const first = new Map(stored.map(({ id }, index) => [id, index] as const).toReversed())
     const open = stored
@@ -52,55 +55,87 @@ export function applyFacts(context: ServiceContext): RailFactListener {
       .map((one) => ({ id: one.id, fact: isPayment(one) ? paymentFactOf(one) : undefined }))
     const left = open.length === 0 ? none : await applyOrSplit(context, open)
     const references = said.map(({ reference }) => reference as string)
-    const waiting = new Set(references.filter((_, index) => left.has(stored[index]?.id ?? '')))
+    const isWaiting = (one: RecordedRailFact | undefined) => one === undefined || left.has(one.id)
+    const waiting = new Set(references.filter((_, index) => isWaiting(recorded[index])))
     return new Set(references.filter((reference) => !waiting.has(reference)))
   }
 }
 
 const none: ReadonlySet<string> = new Set()
 
-async function record(context: ServiceContext, said: readonly ReadPaymentFact[]): Promise<readonly RecordedRailFact[]> {
-  const system = asSystem(context)
+/** Stores facts, one by one when that fails together. `undefined` for one that is not stored. */
+async function record(
+  context: ServiceContext,
+  said: readonly ReadPaymentFact[],
+): Promise<readonly (RecordedRailFact | undefined)[]> {
   const rows = said.map(({ row }) => row)
-  const alone = async (row: NewRailFact) =>
-    await unlessAtFault(recordFact(system, context, row), () => recordFact(system, context, unstorable(row)))
-  return await unlessAtFault(recordFacts(system, context, rows), async () => {
-    const stored = []
-    for (const row of rows) stored.push(await alone(row))
-    return stored
-  })
+  try {
+    return await recordFacts(asSystem(context), context, rows)
+  } catch (error) {
+    if (isInTheWay(error)) throw error
+  }
+  const stored = []
+  for (const row of rows) stored.push(await recordAlone(context, row))
+  return stored
+}
+
+/**
+ * Stores a fact with as much of it as Postgres can store. Where something else refuses it, such as a constraint, it stays with its rail: what is not
+ * stored must not be accepted.
+ */
+async function recordAlone(context: ServiceContext, row: NewRailFact): Promise<RecordedRailFact | undefined> {
+  let error: unknown
+  for (const one of [row, unstorable(row), unnamed(row)]) {
+    try {
+      return await recordFact(asSystem(context), context, one)
+    } catch (thrown) {
+      if (isInTheWay(thrown)) throw thrown
+      error = thrown
+    }
+    if (!isUnstorable(error)) break
+  }
+  context.logger.warn(
+    { error: nameOf(error) },
+    'A fact of a rail could not be stored; the rail has to report it again.',
+  )
+  return undefined
 }
 
 /** Applies stored facts, one by one when they fail together, since a fact of one tenant must not stop those of others. */
 async function applyOrSplit(context: ServiceContext, open: readonly OpenFact[]): Promise<ReadonlySet<string>> {
-  return await unlessAtFault(applyOpen(context, open), async () => {
-    const left = new Set<string>()
-    for (const one of open) {
-      const alone = await unlessAtFault(applyOpen(context, [one]), (error) => refuse(context, one, error))
-      for (const id of alone) left.add(id)
-    }
-    return left
-  })
+  try {
+    return await applyOpen(context, open)
+  } catch (error) {
+    if (isInTheWay(error)) throw error
+  }
+  const left = new Set<string>()
+  for (const one of open) for (const id of await applyAlone(context, one)) left.add(id)
+  return left
+}
+
+async function applyAlone(context: ServiceContext, one: OpenFact): Promise<ReadonlySet<string>> {
+  try {
+    return await applyOpen(context, [one])
+  } catch (error) {
+    if (isInTheWay(error)) throw error
+    if (isAboutContent(error)) return await refuse(context, one, error)
+    const fields = { factId: one.id, error: nameOf(error) }
+    context.logger.warn(fields, 'A fact of a rail could not be applied yet; the rail has to report it again.')
+    return new Set([one.id])
+  }
 }
 
 /** Makes an exception of a fact that cannot be applied. The error may quote it, so only its name is logged. */
 async function refuse(context: ServiceContext, one: OpenFact, error: unknown): Promise<ReadonlySet<string>> {
-  const name = sqlStateOf(error) ?? (error instanceof Error ? error.name : typeof error)
-  context.logger.warn({ factId: one.id, error: name }, 'A fact of a rail could not be applied.')
+  context.logger.warn({ factId: one.id, error: nameOf(error) }, 'A fact of a rail could not be applied.')
   const outcome = { id: one.id, reason: 'apply_failed' } as const
   await finishFacts(asSystem(context), context, [outcome])
   reportExceptions(context, exceptionsOf([one], [outcome]))
   return none
 }
 
-/** Resolves as the work does, or as the other does when the work fails for another reason than the state of the database. */
-async function unlessAtFault<T>(work: Promise<T>, otherwise: (error: unknown) => Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    if (mayPass(error)) throw error
-    return await otherwise(error)
-  }
+function nameOf(error: unknown): string {
+  return sqlStateOf(error) ?? (error instanceof Error ? error.name : typeof error)
 }
 
 /** Applies stored facts. Resolves with the ids of those that have no outcome yet. */

@@ -32,17 +32,18 @@ afterAll(() => Promise.all([a.stop(), b.stop()]))
 const part = fc.record({ amount: fc.constantFrom('1', '1', '2.5'), second: fc.integer({ min: 0, max: 59 }) })
 type Part = typeof part extends fc.Arbitrary<infer T> ? T : never
 
-/** Ways to report the same part. All but the last four say the same; those are of a rail that is out of order. */
+/** Ways to report the same part. All but the last five say the same; those are of a rail that is out of order. */
 const wordings = {
   plain: (fact) => fact,
   detail: (fact) => failing(fact, { detail: 'Other\0 words\ud800' }),
   spelling: (fact) => ({ ...fact, amount: { ...fact.amount, value: `${Number(fact.amount.value).toFixed(4)}` } }),
   zone: (fact) => failing(fact, { occurredAt: inZone(fact.failure?.occurredAt ?? '') }),
-  sender: (fact) => ({ ...fact, source: { paymentDetails: { senderName: '\udc00\0' } } }),
+  sender: (fact) => ({ ...fact, source: { ...fact.source, paymentDetails: { senderName: '\udc00\0' } } }),
   day: (fact) => failing(fact, { occurredAt: '2026-01-05T00:00:00Z' }),
   minute: (fact) => failing(fact, { occurredAt: '2026-01-05T14:30:00Z' }),
   code: (fact) => failing(fact, { code: 'R\0' }),
-  trace: (fact) => ({ ...fact, source: { paymentDetails: { traceNumber: '1' } } }),
+  trace: (fact) => ({ ...fact, source: { ...fact.source, paymentDetails: { traceNumber: '1' } } }),
+  unnamed: (fact) => ({ ...fact, source: null }) as unknown as RailFact,
 } satisfies Record<string, (fact: RailFact) => RailFact>
 
 const failing = (fact: RailFact, fields: object): RailFact => ({
@@ -86,6 +87,7 @@ const factOf = (transfer: TransferResource, { amount, second }: Part) =>
   payments.factOf(transfer, 'returned', {
     amount: { value: amount, currency: 'USDC' },
     failure: { ...sanctions, type: 'returned', occurredAt: `2026-01-05T14:30:${String(second).padStart(2, '0')}.500Z` },
+    source: { transactionId: `0x${second}` },
   })
 
 const unfinished = async () => {
@@ -129,7 +131,7 @@ it(
             [...some].reduce((sum, { amount }) => sum + Number(amount) * 100, 0)
           const open = await payments.exceptions({ transferId: transfer.id })
           expect(credited).toBeLessThanOrEqual(dueFor(reported))
-          // Parts that are reported with less than their time may seem the same; those with all of it never do.
+          // Parts that are reported without their transaction may seem the same; those with it never do.
           expect(credited >= dueFor(exact) || open.length > 0).toBe(true)
           const { returns = [] } = await payments.read(transfer.id)
           expect(returns.reduce((sum, { amount }) => sum + Number(amount.value) * 100, 0)).toBe(credited)

@@ -139,11 +139,13 @@ describe('money that comes back after a transfer was complete', () => {
     },
   )
 
-  it('in two parts of the same amount is both, where the facts say when each came back', async () => {
+  it('in two parts of the same amount is both, where each has its own reference', async () => {
     const [before, transfer] = [await payments.balance(), await offramp('100')]
     const part = await returned(transfer, { amount: usd('50') })
-    const occurredAt = '2026-01-06T00:00:00.000Z'
-    await report([part, { ...part, failure: part.failure && { ...part.failure, occurredAt } }])
+    await report([
+      { ...part, returnReference: 'a' },
+      { ...part, returnReference: 'b' },
+    ])
     expect((await payments.read(transfer.id)).returns).toHaveLength(2)
     expect(await payments.balance()).toBe(before)
   })

@@ -54,6 +54,7 @@ const giveBack = async (transfer: TransferResource, amount: object, second = '0'
   const fact = await payments.factOf(transfer, 'returned', {
     amount: amount as TransferResource['amount'],
     failure: { ...failure, occurredAt: moved(second) },
+    returnReference: second,
   })
   await report([fact])
   return fact
@@ -120,6 +121,7 @@ describe('pesos that come back after they had arrived', () => {
         await payments.factOf(transfer, 'returned', {
           amount: mxn(second === '2' ? '33.34' : '33.33'),
           failure: { ...failure, occurredAt: moved(second) },
+          returnReference: second,
         }),
       )
     await report(facts)

@@ -71,6 +71,8 @@ const reportTwice = async (first: Partial<RailFact>, second: Partial<RailFact>, 
 
 const details = (paymentDetails: object): Partial<RailFact> => ({ source: { paymentDetails } })
 const failed = (fields: object): Partial<RailFact> => ({ failure: { ...failure, ...fields } })
+/** What the port does not describe exactly. */
+const saying = (fields: object): Partial<RailFact> => fields
 
 describe.each([
   ['in one batch', true],
@@ -84,6 +86,12 @@ describe.each([
     ['another spelling of the amount', {}, { amount: usd('5.00') }],
     ['another zone', {}, failed({ occurredAt: '2026-01-06T06:30:15.250+16:00' })],
     ['more digits of the time', {}, failed({ occurredAt: '2026-01-05T14:30:15.250000Z' })],
+    ['a Date', {}, failed({ occurredAt: new Date(occurredAt) })],
+    [
+      'null for nothing',
+      {},
+      saying({ returnReference: null, reachedAt: null, source: { transactionId: null }, destination: null }),
+    ],
     [
       'another time of the same reference',
       { returnReference: 'a' },
@@ -100,6 +108,30 @@ describe.each([
     ['a time without seconds', 'possible_repeat', {}, failed({ occurredAt: '2026-01-05T14:30:00Z' })],
     ['the day alone', 'possible_repeat', {}, failed({ occurredAt: '2026-01-05T00:00:00Z' })],
     ['a finer time', 'possible_repeat', {}, failed({ occurredAt: '2026-01-05T14:30:15.250400Z' })],
+    ['a rounded time', 'possible_repeat', {}, failed({ occurredAt: '2026-01-05T14:30:16Z' })],
+    ['the day of the bank', 'possible_repeat', {}, failed({ occurredAt: '2026-01-05T00:00:00-05:00' })],
+    ['the day of the bank behind midnight', 'possible_repeat', {}, failed({ occurredAt: '2026-01-06T00:00:00+14:00' })],
+    ['the time of the report', 'possible_repeat', {}, failed({ occurredAt: '2026-03-01T09:12:44.071Z' })],
+    [
+      'the case of a transaction id',
+      'possible_repeat',
+      { source: { transactionId: '0xABCDEF' } },
+      { source: { transactionId: '0xabcdef' } },
+    ],
+    ['the case of their reference', 'possible_repeat', { returnReference: 'RET-1' }, { returnReference: 'ret-1' }],
+    ['the padding of their reference', 'unreadable', { returnReference: 'RET-1' }, { returnReference: 'RET-1  ' }],
+    [
+      'the padding of a transaction id',
+      'unreadable',
+      { source: { transactionId: '0xa' } },
+      { source: { transactionId: '\u00a00xa' } },
+    ],
+    [
+      'the amount and the case of their reference',
+      'reference_reused',
+      { returnReference: 'RET-1' },
+      { returnReference: 'ret-1', amount: usd('6') },
+    ],
     ['the code', 'possible_repeat', {}, failed({ code: 'R02' })],
     ['a transaction id that one lacks', 'possible_repeat', {}, { source: { transactionId: '0xa' } }],
     ['a trace number', 'possible_repeat', details({ traceNumber: '1' }), details({ traceNumber: '2' })],
@@ -118,7 +150,11 @@ describe.each([
   it.each<[string, Partial<RailFact>, Partial<RailFact>]>([
     ['their reference', { returnReference: 'a' }, { returnReference: 'b' }],
     ['a transaction id', { source: { transactionId: '0xa' } }, { source: { transactionId: '0xb' } }],
-    ['their time', {}, failed({ occurredAt: '2026-01-05T14:30:16.250Z' })],
+    [
+      'a transaction id of the payee',
+      { destination: { transactionId: '0xa' } },
+      { destination: { transactionId: '0xb' } },
+    ],
   ])('that differ in %s are two', async (__, first, second) => {
     const { returned, exceptions } = await reportTwice(first, second, together)
     expect([returned, exceptions]).toEqual([10, []])
@@ -150,6 +186,23 @@ it('a part that an earlier release has booked is not booked again', async () => 
   expect(await payments.balance()).toBe(before)
   expect((await payments.read(transfer.id)).returns).toHaveLength(1)
   expect(await payments.exceptions({ transferId: transfer.id })).toEqual([])
+})
+
+it('a part that an earlier release has booked with a padded id is not booked again', async () => {
+  const transfer = await complete()
+  await report([await partOf(transfer, { returnReference: 'RET-1' })])
+  await inspect(context.pool).query(
+    `update ${context.schema}.rail_fact
+        set fingerprint = 'earlier ' || id, payload = payload || '{"returnReference": "RET-1  "}'
+      where transfer_id = $1 and kind = 'returned'`,
+    [transfer.id],
+  )
+  const before = await payments.balance()
+  await report([await partOf(transfer, { returnReference: 'RET-1' })])
+  expect(await payments.balance()).toBe(before)
+  expect(await payments.exceptions({ transferId: transfer.id })).toMatchObject([{ reason: 'possible_repeat' }])
+  await report([await partOf(transfer, { returnReference: 'RET-2' })])
+  expect(await payments.balance()).toBe(before + 5)
 })
 
 it.each(['5.001', '0', '0.00', '100.01', '0.0000001'])('%s of 100 dollars cannot come back', async (value) => {
