@@ -3,7 +3,7 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import { type DueWork, workOff } from '../accounts/due-work.ts'
 import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { afterConflicts, sqlStateOf } from '../database/conflict.ts'
-import { mayPass } from '../database/passing-error.ts'
+import { isAboutContent } from '../database/passing-error.ts'
 import { listOf, type Row, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
@@ -154,7 +154,7 @@ export async function applyOpened(context: ServiceContext, said: VirtualAccountF
 
 /** Finishes a fact whose transaction has failed because of what it says. The error may quote it, so only its name is logged. */
 async function refuse(context: ServiceContext, factId: string, error: unknown): Promise<RailExceptionReason> {
-  if (mayPass(error)) throw error
+  if (!isAboutContent(error)) throw error
   const reason = isNumberTaken(error) ? 'other_virtual_account' : 'apply_failed'
   const name = sqlStateOf(error) ?? (error instanceof Error ? error.name : typeof error)
   context.logger.warn({ factId, error: name }, 'An opened virtual account could not be applied.')
