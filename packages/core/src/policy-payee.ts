@@ -1,6 +1,6 @@
 import type { StoredRequest } from './counterparty.ts'
 
-/** What is known of the payees of some transfers, to compare them with the ids of addresses that policies name. */
+/** Which ids of addresses that policies name are of the payees of some transfers. */
 export interface KnownPayees {
   /** Ids under which the payee of an address is registered too, by the id of that address. */
   readonly byAddressId: ReadonlyMap<string, readonly string[]>

@@ -29,14 +29,14 @@ export function createPolicyStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Recor
       return known ?? { version: 0, tag: null, policies: [] }
     },
     async findPayees(tx, { addressIds, fingerprints, payees, named }) {
-      const rows = (await driver.execute(tx, sql.payees, [addressIds, fingerprints, payees, named])).map(readPayee)
+      const rows = (await driver.execute(tx, sql.payees, [named, addressIds, fingerprints, payees])).map(readPayee)
       const of = (asked: string) => rows.filter((row) => row.asked === asked)
       const idsOf = (asked: string) => new Map(of(asked).map(({ name, addressIds: ids }) => [name, ids]))
       return {
         byAddressId: idsOf('address_id'),
         byFingerprint: idsOf('fingerprint'),
         byPayee: idsOf('payee'),
-        unknown: new Set(of('named').map(({ name }) => name)),
+        unknown: new Set(of('unknown').flatMap(({ addressIds: ids }) => ids)),
       }
     },
     async getPolicies(version, tx) {

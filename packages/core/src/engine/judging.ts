@@ -126,17 +126,16 @@ async function addPayees(
   return paying
 }
 
-/** What is asked about those whom transfers pay. The ids that policies name matter to details alone: they may be of any of these. */
+/** What is asked about those whom transfers pay. */
 function queryOf({ named }: ReadPolicies, paid: readonly JudgedTransfer[]): PayeeQuery {
   const all = (read: (transfer: JudgedTransfer) => string | undefined) => [
     ...new Set(paid.flatMap((transfer) => read(transfer) ?? [])),
   ]
-  const payees = all(({ payee }) => payee)
   return {
+    named,
     addressIds: all(({ request }) => request.destination.addressId),
     fingerprints: all(({ request }) => request.destination.address?.fingerprint),
-    payees,
-    named: payees.length === 0 ? [] : named,
+    payees: all(({ payee }) => payee),
   }
 }
 

@@ -23,21 +23,21 @@ export interface KnownPolicies {
 
 /** What to find of payees. */
 export interface PayeeQuery {
+  /** Ids that policies name: the others are not in the answer. */
+  readonly named: readonly string[]
   /** Of addresses to which transfers go. */
   readonly addressIds: readonly string[]
   /** Of details that transfers give in full. */
   readonly fingerprints: readonly string[]
-  /** Digests of the payees of these details. */
+  /** Digests of the payees of these details. Without any, the ids whose payee is not known are not asked for. */
   readonly payees: readonly string[]
-  /** Ids that policies name: of these, those whose payee is not known are found. */
-  readonly named: readonly string[]
 }
 
 /** Stores policies, every version of them. */
 export interface PolicyPort<Tx> {
   /** The policies as the transaction sees them. */
   readPolicies(tx: Tx): Promise<KnownPolicies>
-  /** What is known of the payees that are asked for, by what was registered at any gateway and for any account. */
+  /** Which of the ids that policies name are of the payees that are asked for, by what was registered at any gateway and for any account. */
   findPayees(tx: Tx, query: PayeeQuery): Promise<KnownPayees>
   /** The policies as the transaction sees them, or as they are committed; or an earlier version, `undefined` where there is none. */
   getPolicies(version?: number, tx?: Tx): Promise<PolicyVersion | undefined>
