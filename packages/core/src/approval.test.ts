@@ -18,6 +18,33 @@ describe('an approval', () => {
     expect(Approval.sameActor('Анна', 'Антон')).toBe(false)
   })
 
+  it.each([
+    ['straße', 'STRAẞE'],
+    ['straße', 'Strasse'],
+    ['ali', 'ALİ'],
+    ['ALİ', 'ALI'],
+    ['José', 'JOSE\u0301'],
+    ['doc', 'ԁос'],
+    ['aga', 'ɑɡa'],
+    ['anna-lee', 'anna\u2010lee'],
+    ['anna-lee', 'ANNA\u2212LEE'],
+    ["o'neil", 'O\u2019Neil'],
+    ["o'neil", 'o\u00B4neil'],
+    ['hou', 'հօս'],
+    ...['\u2800', '\u{1D159}', '\u{16FE4}', '\uFFFC', '\u3164'].map((unseen) => ['anna', `an${unseen}na`]),
+  ])('of %s is one of %s', (one = '', other = '') => {
+    expect(Approval.sameActor(one, other)).toBe(true)
+    expect(Approval.sameActor(other, one)).toBe(true)
+    expect(Approval.sameActor(one.toLowerCase(), other.toUpperCase())).toBe(true)
+  })
+
+  it.each([
+    ['weiß', 'STRAẞE'],
+    ['José', 'Jose'],
+    ['anna-lee', 'annalee'],
+    ["o'neil", 'oneil'],
+  ])('of %s is none of %s', (one, other) => expect(Approval.sameActor(one, other)).toBe(false))
+
   it('takes as many people as its steps say', () => {
     const two = asks(false, { count: 2 })
     expect(Approval.missing(two, [])).toHaveLength(2)

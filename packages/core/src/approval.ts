@@ -1,3 +1,5 @@
+import { ActorName } from './actor-name.ts'
+
 /** One step of an approval. */
 export interface ApprovalStep {
   /** Approvals that it takes, from 1 to 10. Default 1. */
@@ -40,7 +42,7 @@ function openPlaces(requirement: ApprovalRequirement, approvers: readonly Approv
   let counted: readonly Approver[] = []
   let open = placesOf(requirement)
   for (const approver of approvers) {
-    const others = counted.filter(({ actor }) => !sameActor(actor, approver.actor))
+    const others = counted.filter(({ actor }) => !ActorName.areSame(actor, approver.actor))
     const next = [...others, approver]
     const left = leaveOpen(requirement, next)
     if (others.length < counted.length && left.length >= open.length) continue
@@ -84,29 +86,6 @@ function endOfStep(places: readonly ApprovalStep[], from: number): number {
   return end === -1 ? places.length : end
 }
 
-/** Letters of other scripts that are drawn as Latin ones, in capitals: Greek, then Cyrillic. */
-const drawnAlike: ReadonlyMap<string, string> = new Map(
-  ['ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX', 'АA ВB ЕE ЅS ІI ЈJ КK МM НH ОO РP СC ТT УY ХX ԚQ ԜW ҺH ԌG ӀI']
-    .flatMap((pairs) => pairs.split(' '))
-    .map((pair) => [[...pair][0] ?? '', [...pair][1] ?? ''] as const),
-)
-
-/** One spelling for each person, so that nobody approves twice as Ada and as ada, or in letters of another script that are drawn the same. */
-const spelling = (actor: string): string =>
-  [
-    ...actor
-      .normalize('NFKC')
-      .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-      .toUpperCase()
-      .normalize('NFKC'),
-  ]
-    .map((letter) => drawnAlike.get(letter) ?? letter)
-    .join('')
-    .replace(/\s+/gu, ' ')
-    .trim()
-
-const sameActor = (one: string, other: string): boolean => spelling(one) === spelling(other)
-
 /** A step of a later release may ask for more than this one knows. */
 const isKnown = (requirement: unknown): boolean => {
   const { steps, inOrder, ...others } = (requirement ?? {}) as Partial<ApprovalRequirement>
@@ -130,8 +109,8 @@ const isKnownStep = (step: unknown): boolean => {
 export const Approval = {
   /** True where this release knows all that a stored requirement asks for. */
   isKnown,
-  /** True when the names are those of one person: letter case, form, spaces, invisible characters and letters of other scripts that are drawn the same make no difference. */
-  sameActor,
+  /** True when the names are those of one person: letter case, form, spaces, hyphens, apostrophes, invisible characters and letters that are drawn the same make no difference. */
+  sameActor: ActorName.areSame,
   /** The steps that have not got all of their approvals, once for each that is missing; none when it is approved. */
   missing: openPlaces,
   /** True when one more approver brings the requirement nearer to its end. */

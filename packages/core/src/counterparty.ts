@@ -73,12 +73,27 @@ const registered = (request: StoredRequest): TransferRequest | undefined => {
   return leg.addressId === undefined ? undefined : { ...request, destination: leg }
 }
 
+/** A CLABE names its bank. */
+const clabeLength = 18
+
+const payeeOf = (address: ExternalAddressRequest, digest?: Digest): string => {
+  if (address.kind !== 'bank_account') return fingerprint(`chain ${address.address}`, digest)
+  const { accountNumber, routingNumber = '' } = address
+  const bank = accountNumber.length === clabeLength ? '' : routingNumber
+  return fingerprint(`bank ${accountNumber.replace(/^0+/, '')} ${bank}`, digest)
+}
+
 /** Separates the details of counterparties from the transfers that pay them. */
 export const Counterparty = {
   /** Moves the details out of an order, and leaves a summary in their place. */
   split,
   /** Fingerprint of a whole request, all details included; the same before and after its counterparty is registered. */
   fingerprintOf,
+  /**
+   * Digest of who is paid, as 64 hexadecimal digits: an account number at a routing number, or an address on a chain. Names, transfer types, zeros
+   * in front of an account number, and postal addresses make no other payee.
+   */
+  payeeOf,
   /** The request as it is sent; `undefined` while its counterparty is not registered. */
   registered,
 } as const

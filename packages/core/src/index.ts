@@ -41,11 +41,11 @@ export type {
   AmountRange,
   JudgedTransfer,
   PolicyConditions,
-  PolicyDay,
   PolicyFacts,
-  PolicyTime,
 } from './policy-condition.ts'
-export { policyDays } from './policy-condition.ts'
+export type { KnownPayees } from './policy-payee.ts'
+export type { PolicyDay, PolicyTime } from './policy-time.ts'
+export { policyDays } from './policy-time.ts'
 export * from './ports/accounts.ts'
 export type { AuditQuery, AuditRecord } from './ports/audit.ts'
 export type { Backend } from './ports/backend.ts'

@@ -3,26 +3,10 @@ import type { Catalog } from './catalog.ts'
 import type { StoredRequest } from './counterparty.ts'
 import { Metadata } from './metadata.ts'
 import { maxListed, PolicyInput } from './policy-input.ts'
+import { type KnownPayees, paysOneOf, setOf } from './policy-payee.ts'
+import { isAtTime, type PolicyTime, policyDays } from './policy-time.ts'
 import { type TransferFlow, transferFlows } from './transfer-flow.ts'
 import type { ValueType } from './value-type.ts'
-
-/** Days of the week, as a policy names them. */
-export const policyDays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
-
-/** A day of the week. */
-export type PolicyDay = (typeof policyDays)[number]
-
-/** A part of the day, of some days or of all. */
-export interface PolicyTime {
-  /** IANA name of the time zone, such as `Europe/Berlin`. */
-  readonly zone: string
-  /** From then on, `HH:MM`. With `to` before `from` it goes over midnight, and belongs to the day on which it began. Default 00:00. */
-  readonly from?: string | undefined
-  /** Until before then, `HH:MM`, or 24:00. Default 24:00. */
-  readonly to?: string | undefined
-  /** Default: every day. */
-  readonly days?: readonly PolicyDay[] | undefined
-}
 
 /** A range of amounts of one currency, as decimal strings. */
 export interface AmountRange {
@@ -46,8 +30,9 @@ export interface PolicyConditions {
   readonly rails?: readonly string[] | undefined
   readonly accounts?: readonly string[] | undefined
   /**
-   * The destination is one of these ids of addresses, or has the details of one. A destination in full is compared with the details that the
-   * engine has registered, and matches where one of the ids is not of them.
+   * The destination is one of these ids of addresses, or its payee is registered under one. A payee is an account number at a routing number, or
+   * an address on a chain; names, transfer types and postal addresses are no part of it. A destination in full also matches where the payee of
+   * one of the ids is not known.
    */
   readonly counterparties?: readonly string[] | undefined
   /** True: the destination is given in full, as one that the service does not know yet. False: it is given by its id. */
@@ -65,6 +50,8 @@ export interface JudgedTransfer {
   readonly metadata?: Metadata | undefined
   /** ISO 8601; null and absent for at once. */
   readonly notBefore?: string | null | undefined
+  /** Digest of who is paid, of a destination in full: `Counterparty.payeeOf`. Without it the payee is not known. */
+  readonly payee?: string | undefined
 }
 
 /** What policies need to know beside the transfer. */
@@ -72,8 +59,8 @@ export interface PolicyFacts {
   readonly now: Date
   readonly flow: TransferFlow
   readonly catalog: Catalog
-  /** Fingerprints of the details of addresses by their ids, of those that the engine has registered. Default: of none. */
-  readonly registered?: ReadonlyMap<string, readonly string[]> | undefined
+  /** What the engine knows of the payees that it has registered. Default: nothing. */
+  readonly payees?: KnownPayees | undefined
 }
 
 const pegOf = (name: string, catalog: Catalog): string | undefined => catalog.valueType(name)?.peg
@@ -97,62 +84,31 @@ const hasAmount = (ranges: Readonly<Record<string, AmountRange>>, request: Store
     return !isComparable || isWithin(request.amount.value, range)
   })
 
-/** By id, and by the details where they are given: an id whose details the engine does not know may be that of the same ones. */
-function paysOneOf(
-  ids: readonly string[],
-  { addressId, address }: StoredRequest['destination'],
-  registered: PolicyFacts['registered'],
-): boolean {
-  if (addressId !== undefined && ids.includes(addressId)) return true
-  if (address === undefined) return false
-  const prints = ids.map((id) => registered?.get(id))
-  const isNamed = prints.some((known) => known?.includes(address.fingerprint) === true)
-  return isNamed || (addressId === undefined && prints.some((known) => known === undefined))
-}
+const isOneOf = <T>(list: readonly T[] | undefined, ...values: readonly T[]): boolean =>
+  list === undefined || values.some((value) => setOf(list).has(value))
 
-const minutesOf = (time: string): number => {
-  const [hours = 0, minutes = 0] = time.split(':').map(Number)
-  return hours * 60 + minutes
-}
+type Leg = Pick<StoredRequest['source'], 'valueType' | 'transferType'>
 
-/** Making one takes longer than all else that is judged. */
-const clocks = new Map<string, Intl.DateTimeFormat>()
-
-/** Undefined for a zone that this process does not know: another one has checked it. */
-function clockOf(zone: string): Intl.DateTimeFormat | undefined {
-  const known = clocks.get(zone)
-  if (known !== undefined) return known
-  try {
-    const clock = new Intl.DateTimeFormat('en-GB', {
-      ...{ timeZone: zone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
-    })
-    clocks.set(zone, clock)
-    return clock
-  } catch {
-    return undefined
+/** A transfer may be stored with the names of an earlier catalog, which are aliases in this one. */
+function rename({ amount, source, destination, ...others }: StoredRequest, catalog: Catalog): StoredRequest {
+  const value = (name: string) => catalog.valueType(name)?.name ?? name
+  const rename = <T extends Leg>(leg: T): T => ({
+    ...leg,
+    valueType: value(leg.valueType),
+    transferType: catalog.transferType(leg.transferType)?.name ?? leg.transferType,
+  })
+  return {
+    ...others,
+    amount: { ...amount, currency: value(amount.currency) },
+    source: rename(source),
+    destination: rename(destination),
   }
 }
 
-function isAtTime({ zone, from = '00:00', to = '24:00', days = policyDays }: PolicyTime, now: Date): boolean {
-  const clock = clockOf(zone)
-  if (clock === undefined) return true
-  const parts = clock.formatToParts(now)
-  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
-  const day = policyDays.indexOf(part('weekday').toLowerCase() as PolicyDay)
-  const minute = minutesOf(`${part('hour')}:${part('minute')}`)
-  const isOn = (at: number) => days.includes(policyDays[(at + 7) % 7] as PolicyDay)
-  const [begin, end] = [minutesOf(from), minutesOf(to)]
-  if (begin <= end) return isOn(day) && minute >= begin && minute < end
-  return (isOn(day) && minute >= begin) || (isOn(day - 1) && minute < end)
-}
-
-const isOneOf = <T>(list: readonly T[] | undefined, ...values: readonly (T | undefined)[]): boolean =>
-  list === undefined || values.some((value) => value !== undefined && list.includes(value))
-
 /** True when a transfer is all that the conditions say. Pure. */
 function matches(when: PolicyConditions, transfer: JudgedTransfer, facts: PolicyFacts): boolean {
-  const { accountId, request, metadata = {}, notBefore } = transfer
-  const { now, flow, catalog, registered } = facts
+  const { accountId, request, metadata = {}, notBefore, payee } = transfer
+  const { now, flow, catalog, payees } = facts
   const { source, destination } = request
   // Who asks for it at night, and money that leaves at night, are both what a rule about nights is for.
   const moments = [now, ...(notBefore == null ? [] : [new Date(Math.max(now.getTime(), Date.parse(notBefore)))])]
@@ -163,7 +119,7 @@ function matches(when: PolicyConditions, transfer: JudgedTransfer, facts: Policy
     isOneOf(when.flows, flow) &&
     isOneOf(when.rails, source.transferType, destination.transferType) &&
     isOneOf(when.accounts, accountId) &&
-    (when.counterparties === undefined || paysOneOf(when.counterparties, destination, registered)) &&
+    (when.counterparties === undefined || paysOneOf(when.counterparties, destination, payee, payees)) &&
     (counterpartyInFull === undefined || counterpartyInFull === (destination.addressId === undefined)) &&
     Object.entries(when.metadata ?? {}).every(
       ([name, value]) => Object.hasOwn(metadata, name) && metadata[name] === value,
@@ -300,12 +256,16 @@ function readConditions(value: unknown, field: string, reading: PolicyReading): 
 
 /** Rules of the conditions of policies. */
 export const PolicyConditions = {
-  /** Names of all conditions. */
-  members: conditionMembers,
   /**
    * Reads conditions; names of the catalog come out canonical.
    * @throws OutlayError `invalid_request`, `metadata_too_large` with the field
    */
   parse: readConditions,
+  /** A transfer with the names of this catalog, whatever it was stored with. */
+  rename: (transfer: JudgedTransfer, catalog: Catalog): JudgedTransfer => ({
+    ...transfer,
+    request: rename(transfer.request, catalog),
+  }),
+  /** True when a transfer, with names of the catalog, is all that the conditions say. Its lists never change. */
   matches,
 } as const

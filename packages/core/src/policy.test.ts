@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createCatalog, defaultCatalog } from './catalog.ts'
 import { evaluatePolicies, Policy } from './policy.ts'
 import type { JudgedTransfer, PolicyConditions } from './policy-condition.ts'
+import type { KnownPayees } from './policy-payee.ts'
 
 const transfer: JudgedTransfer = {
   accountId: 'acme',
@@ -98,21 +99,82 @@ describe('a policy', () => {
   it('about a counterparty by its id is about the same details in full, and about those that it cannot compare', () => {
     const address = { kind: 'bank_account', name: 'Ada', lastFour: '6789', transferTypes: ['ach_credit'] } as const
     const leg = { valueType: 'USD', transferType: 'ach_credit' }
-    const pay = (destination: JudgedTransfer['request']['destination'], ...known: [string, string[]][]) => {
-      const judged = { ...transfer, request: { ...transfer.request, destination } }
-      const given = { ...facts, registered: new Map(known) }
-      const policies = read({ name: 'p', when: { counterparties: ['ada'] }, hold: 'held' })
-      const verdict = evaluatePolicies(policies, judged, given)
+    const inFull = { ...leg, address: { ...address, fingerprint: 'f' } }
+    const pay = (
+      { payee, ...destination }: JudgedTransfer['request']['destination'] & { readonly payee?: string },
+      known: Partial<KnownPayees> = {},
+    ) => {
+      const judged = { ...transfer, request: { ...transfer.request, destination }, payee }
+      const nothing = {
+        byAddressId: new Map(),
+        byFingerprint: new Map(),
+        byPayee: new Map(),
+        unknown: new Set<string>(),
+      }
+      const policies = read({ name: 'p', when: { counterparties: ['ada', 'eve'] }, hold: 'held' })
+      const verdict = evaluatePolicies(policies, judged, { ...facts, payees: { ...nothing, ...known } })
       return verdict.refusal === undefined && verdict.holds.length > 0
     }
-    const inFull = { ...leg, address: { ...address, fingerprint: 'f' } }
-    expect(pay(inFull, ['ada', ['f']])).toBe(true)
-    expect(pay(inFull, ['ada', ['other']])).toBe(false)
+    const named = { ...inFull, payee: 'p' }
+    expect(pay(named)).toBe(false)
+    expect(pay(named, { byPayee: new Map([['p', ['bob', 'ada']]]) })).toBe(true)
+    expect(pay(named, { byPayee: new Map([['p', ['bob']]]) })).toBe(false)
+    expect(pay(named, { byFingerprint: new Map([['f', ['ada']]]) })).toBe(true)
+    expect(pay(named, { unknown: new Set(['eve']) })).toBe(true)
+    expect(pay(named, { unknown: new Set(['bob']) })).toBe(false)
+    // Nobody has said who it is.
     expect(pay(inFull)).toBe(true)
     // Registered since, under an id of another gateway.
-    expect(pay({ ...inFull, addressId: 'bob' }, ['ada', ['f']])).toBe(true)
-    expect(pay({ ...inFull, addressId: 'bob' })).toBe(false)
+    expect(pay({ ...inFull, addressId: 'bob' }, { byFingerprint: new Map([['f', ['ada']]]) })).toBe(true)
+    expect(pay({ ...inFull, addressId: 'bob' }, { unknown: new Set(['eve']) })).toBe(false)
     expect(pay({ ...leg, addressId: 'ada' })).toBe(true)
+    expect(pay({ ...leg, addressId: 'bob' }, { byAddressId: new Map([['bob', ['ada']]]) })).toBe(true)
+    expect(pay({ ...leg, addressId: 'bob' }, { byAddressId: new Map([['kim', ['ada']]]) })).toBe(false)
+    const verdict = evaluatePolicies(
+      [{ name: 'p', when: { counterparties: ['ada'] }, hold: 'h' }],
+      {
+        ...transfer,
+        request: { ...transfer.request, destination: inFull },
+        payee: 'p',
+      },
+      facts,
+    )
+    expect(verdict).toMatchObject({ holds: [{ policy: 'p' }] })
+  })
+
+  it('that was stored before a currency or a rail was renamed is about it under its new name', () => {
+    const before = createCatalog({
+      valueTypes: [{ name: 'EURX', kind: 'token', scale: 6 }],
+      transferTypes: [{ name: 'faster', family: 'bank', valueTypes: ['USD'], expectedMs: 1 }],
+    })
+    const after = createCatalog({
+      valueTypes: [{ name: 'eurx', kind: 'token', scale: 6 }],
+      transferTypes: [
+        { name: 'faster_payments', aliases: ['faster'], family: 'bank', valueTypes: ['USD'], expectedMs: 1 },
+      ],
+    })
+    const pay = (valueType: string, transferType: string): JudgedTransfer => ({
+      ...transfer,
+      request: {
+        amount: { value: '10', currency: valueType },
+        source: { addressId: 'wallet', valueType, transferType: 'base' },
+        destination: { addressId: 'payee', valueType, transferType },
+      },
+    })
+    const conditions: PolicyConditions[] = [
+      { amounts: { EURX: { from: '10' } } },
+      { currencies: ['EURX'] },
+      { rails: ['faster'] },
+    ]
+    for (const when of conditions) {
+      const policies = Policy.parseAll([{ name: 'p', when, hold: 'held' }], before)
+      // As requests name them now, and as one was stored before.
+      for (const judged of [pay('eurx', 'faster_payments'), pay('EURX', 'faster')])
+        expect(evaluatePolicies(policies, judged, { ...facts, catalog: after })).toMatchObject({ holds: [{}] })
+      expect(evaluatePolicies(policies, transfer, { ...facts, catalog: after })).toEqual({ holds: [] })
+    }
+    const unknown = Policy.readStored([{ name: 'p', when: { rails: ['faster'] }, hold: 'h' }], defaultCatalog)
+    expect(unknown).toEqual({ unknown: expect.stringContaining('0.when.rails.0') })
   })
 
   it('of a time applies to what is enqueued then, and to what may not be sent before then', () => {
@@ -219,7 +281,7 @@ describe('a policy', () => {
     [{ name: 'p', approvals: [{ count: 20 }] }, '0.approvals.0.count'],
     [{ name: 'p' }, '0'],
   ])('that is stored as %j has what this release does not know: %s', (stored, field) => {
-    const unknown = Policy.findUnknown([stored], defaultCatalog)
+    const { unknown } = Policy.readStored([stored], defaultCatalog)
     expect(unknown?.split(':')[0]).toBe(field)
   })
 

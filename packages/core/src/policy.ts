@@ -49,33 +49,30 @@ function holdOf({ name, approvals, inOrder = false, hold }: Policy): PolicyHold 
   return hold === undefined ? undefined : { name: 'limit', policy: name, why: hold }
 }
 
-/** A kind or a condition that is passed over would hold nothing. */
-function refuseUnknown(policy: Policy): void {
-  const { name, when = {}, approvals, hold, refuse: why } = policy
-  const members = [...Object.keys(policy), ...Object.keys(when).map((member) => `when.${member}`)]
-  const unknown = members.find((member) => !knownMembers.has(member))
-  if (unknown === undefined && [approvals, hold, why].some((one) => one !== undefined)) return
-  const what = unknown === undefined ? 'is of a kind' : `has ${unknown},`
-  const message = `The policy ${name} ${what} that this release does not know, so nothing can be judged by it; update this process, or set policies that it knows.`
-  throw new OutlayError('policy_unknown', message)
+function judgePolicies(policies: readonly Policy[], transfer: JudgedTransfer, facts: PolicyFacts): PolicyVerdict {
+  const judged = PolicyConditions.rename(transfer, facts.catalog)
+  const applying = policies.filter(({ when = {} }) => PolicyConditions.matches(when, judged, facts))
+  const refusing = applying.find(({ refuse }) => refuse !== undefined)
+  if (refusing?.refuse !== undefined) return { refusal: { policy: refusing.name, why: refusing.refuse } }
+  const holds = applying.flatMap((policy) => holdOf(policy) ?? [])
+  const order = ({ name, policy }: PolicyHold) => `${name} ${policy}`
+  return { holds: holds.sort((a, b) => (order(a) < order(b) ? -1 : 1)) }
 }
 
 /**
- * Says what policies ask for of a transfer: the first refusal, or the holds of all that apply. Pure.
- * @throws OutlayError `policy_unknown` for a policy with a member that this release does not know
+ * Says what policies ask for of a transfer: the first refusal, or the holds of all that apply. They are read as stored ones are, so names that
+ * are aliases in the catalog of `facts` are those that they stand for. Pure.
+ * @throws OutlayError `policy_unknown` for policies with what this release, or the catalog, does not know
  */
 export function evaluatePolicies(
   policies: readonly Policy[],
   transfer: JudgedTransfer,
   facts: PolicyFacts,
 ): PolicyVerdict {
-  policies.forEach(refuseUnknown)
-  const applying = policies.filter(({ when = {} }) => PolicyConditions.matches(when, transfer, facts))
-  const refusing = applying.find(({ refuse }) => refuse !== undefined)
-  if (refusing?.refuse !== undefined) return { refusal: { policy: refusing.name, why: refusing.refuse } }
-  const holds = applying.flatMap((policy) => holdOf(policy) ?? [])
-  const order = ({ name, policy }: PolicyHold) => `${name} ${policy}`
-  return { holds: holds.sort((a, b) => (order(a) < order(b) ? -1 : 1)) }
+  const read = readStored(policies, facts.catalog)
+  if (read.unknown === undefined) return judgePolicies(read.policies, transfer, facts)
+  const message = `The policies have what this release, or the catalog, does not know (${read.unknown}), so nothing can be judged by them; update this process, or set policies that it knows.`
+  throw new OutlayError('policy_unknown', message)
 }
 
 const maxPolicies = 100
@@ -87,7 +84,6 @@ const { refuse, readMembers, readText, readList } = PolicyInput
 const policyMembers = Object.keys({
   ...{ name: true, when: true, approvals: true, inOrder: true, hold: true, refuse: true },
 } satisfies Record<keyof Policy, true>)
-const knownMembers = new Set([...policyMembers, ...PolicyConditions.members.map((member) => `when.${member}`)])
 const stepMembers = Object.keys({ count: true, roles: true } satisfies Record<keyof ApprovalStep, true>)
 
 function readStep(value: unknown, field: string, { isStored }: PolicyReading): ApprovalStep {
@@ -130,6 +126,22 @@ function readAll(value: unknown, reading: PolicyReading): readonly Policy[] {
   return again === -1 ? policies : refuse(`${again}.name`, 'is that of another policy')
 }
 
+/** Stored policies as this release and its catalog read them, or a sentence that says what of them is unknown. */
+export type StoredPolicies =
+  | { readonly policies: readonly Policy[]; readonly unknown?: undefined }
+  | { readonly policies?: undefined; readonly unknown: string }
+
+function readStored(stored: unknown, catalog: Catalog): StoredPolicies {
+  try {
+    // As JSON they have no members that are undefined.
+    const json: unknown = JSON.parse(JSON.stringify(stored) ?? 'null')
+    return { policies: readAll(json, { catalog, isStored: true }) }
+  } catch (error) {
+    if (OutlayError.is(error)) return { unknown: error.message }
+    throw error
+  }
+}
+
 /** Rules of policies. */
 export const Policy = {
   /**
@@ -138,16 +150,11 @@ export const Policy = {
    */
   parseAll: (value: unknown, catalog: Catalog): readonly Policy[] => readAll(value, { catalog, isStored: false }),
   /**
-   * What this release, with this catalog, does not know of stored policies: a sentence, or `undefined` where it knows all. A kind or a condition of a later
-   * release that is passed over would hold nothing.
+   * Reads stored policies with the names of this catalog: a currency or a rail that was renamed since is the one that has the old name as
+   * an alias. Or says in a sentence what this release, with this catalog, does not know of them. A kind or a condition of a later release
+   * that is passed over would hold nothing.
    */
-  findUnknown(stored: unknown, catalog: Catalog): string | undefined {
-    try {
-      readAll(stored, { catalog, isStored: true })
-      return undefined
-    } catch (error) {
-      if (OutlayError.is(error)) return error.message
-      throw error
-    }
-  },
+  readStored,
+  /** What policies ask for of a transfer, once `readStored` has read them. */
+  judge: judgePolicies,
 } as const

@@ -11,8 +11,9 @@ const texts = {
   policies: `${versionText} order by v.version desc limit 1`,
   policies_of_version: `${versionText} where v.version = $1`,
   lock_policies: `select pg_advisory_xact_lock(hashtextextended('outlay policies {{schema}}', 0))::text`,
-  registered: 'select f.address_id, f.fingerprints from {{schema}}.registered_fingerprints($1::text[]) f',
-  set_policies: 'select {{schema}}.set_policies($1, $2::jsonb, $3, $4)::text',
+  payees: `select f.asked, f.name, f.address_ids
+    from {{schema}}.registered_payees($1::text[], $2::text[], $3::text[], $4::text[]) f`,
+  set_policies: 'select {{schema}}.set_next_policies($1, $2::jsonb, $3, $4) as is_set',
 } as const
 
 /** Before any were set. */
@@ -27,9 +28,16 @@ export function createPolicyStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Recor
       const known = readFirst(readKnown, await driver.execute(tx, sql.read_policies, []))
       return known ?? { version: 0, tag: null, policies: [] }
     },
-    async findRegistered(tx, addressIds) {
-      const rows = await driver.execute(tx, sql.registered, [addressIds])
-      return new Map(rows.map(readRegistered).map(({ addressId, fingerprints }) => [addressId, fingerprints]))
+    async findPayees(tx, { addressIds, fingerprints, payees, named }) {
+      const rows = (await driver.execute(tx, sql.payees, [named, addressIds, fingerprints, payees])).map(readPayee)
+      const of = (asked: string) => rows.filter((row) => row.asked === asked)
+      const idsOf = (asked: string) => new Map(of(asked).map(({ name, addressIds: ids }) => [name, ids]))
+      return {
+        byAddressId: idsOf('address_id'),
+        byFingerprint: idsOf('fingerprint'),
+        byPayee: idsOf('payee'),
+        unknown: new Set(of('unknown').flatMap(({ addressIds: ids }) => ids)),
+      }
     },
     async getPolicies(version, tx) {
       const [statement, values] = version === undefined ? [sql.policies, []] : [sql.policies_of_version, [version]]
@@ -41,7 +49,8 @@ export function createPolicyStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Recor
       return read(await driver.execute(tx, sql.policies, [])) ?? noVersion
     },
     async setPolicies(tx, { version, policies, actor, reason }) {
-      await driver.execute(tx, sql.set_policies, [version, storableJson(policies), actor, reason])
+      const values = [version, storableJson(policies), actor, reason]
+      return readFirst(readSet, await driver.execute(tx, sql.set_policies, values))?.isSet === true
     },
   }
 }
@@ -52,10 +61,13 @@ const readKnown = rowDecoder('policies', {
   policies: Column.json<readonly Policy[]>(),
 })
 
-const readRegistered = rowDecoder('registered counterparties', {
-  addressId: Column.text,
-  fingerprints: Column.texts,
+const readPayee = rowDecoder('payees', {
+  asked: Column.text,
+  name: Column.text,
+  addressIds: Column.texts,
 })
+
+const readSet = rowDecoder('set policies', { isSet: Column.boolean })
 
 const readVersion = rowDecoder('policies', {
   version: Column.integer,

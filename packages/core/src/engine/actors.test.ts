@@ -27,6 +27,10 @@ describe('the name of a person', () => {
     'ann\u00A0',
     'аnn',
     'αnn@example.com',
+    'anna\u2800',
+    'an\u{1D159}na',
+    'an\u{16FE4}na',
+    'an\uFFFCna',
     'a'.repeat(256),
   ])('may not be %j', (actor) => {
     expect(() => checkActor(actor)).toThrow(expect.objectContaining({ code: 'invalid_request', field: 'actor' }))

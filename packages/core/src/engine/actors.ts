@@ -1,3 +1,4 @@
+import { ActorName } from '../actor-name.ts'
 import { OutlayError } from '../error.ts'
 import { checkNames } from '../option-names.ts'
 import type { ControlNote } from '../ports/holds.ts'
@@ -30,7 +31,7 @@ const alike = [
 function nameProblem(name: string): string | undefined {
   if (name.length > longestName || name !== name.trim())
     return `must be at most ${longestName} characters, without spaces around it`
-  const hidden = /[\p{Default_Ignorable_Code_Point}\p{C}\p{Zl}\p{Zp}]/u.exec(name)?.[0]
+  const hidden = ActorName.findUnseen(name)
   if (hidden !== undefined) {
     const code = hidden.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
     return `has a character that nobody sees, U+${code}; write the name without it`

@@ -28,7 +28,7 @@ const transfers = (count: number, transferType = 'ach_credit'): readonly NewTran
   }))
 
 /** A judgement over policies that the test changes, with what it asks and what it hands over to be written. */
-function judgement(yieldToEventLoop: () => Promise<void> = async () => undefined) {
+function judgement(yieldToEventLoop: () => Promise<void> = async () => undefined, now = () => new Date(0)) {
   const stored = new Set<string>()
   const state = { known: { version: 0, tag: null, policies: [] } as KnownPolicies }
   const asked: (readonly string[])[] = []
@@ -36,14 +36,16 @@ function judgement(yieldToEventLoop: () => Promise<void> = async () => undefined
   const judge = createJudgement<null>({
     backend: {
       readPolicies: async () => state.known,
-      findRegistered: async () => new Map(),
+      findPayees: async () => ({
+        ...{ byAddressId: new Map(), byFingerprint: new Map(), byPayee: new Map(), unknown: new Set() },
+      }),
       async areStored(_, given) {
         asked.push(given.map(({ idempotencyKey }) => idempotencyKey))
         return given.map(({ idempotencyKey }) => stored.has(idempotencyKey))
       },
     },
     catalog: defaultCatalog,
-    runtime: { clock: { now: () => new Date(0) }, yieldToEventLoop },
+    runtime: { clock: { now }, yieldToEventLoop },
   })
   const enqueue = (given: readonly NewTransfer[]) =>
     judge(null, given, true, async (held, tag) => {
@@ -70,6 +72,36 @@ describe('the judgement of very many transfers', () => {
     await judging
     // One of each hundred, and not one for all.
     expect(turns).toBeGreaterThan(400)
+  })
+
+  it('ends a turn after some milliseconds, whatever each takes, and when the clock was set back', async () => {
+    let time = 1_000_000
+    let turns = 0
+    let step = 5
+    const count = async () => {
+      turns += 1
+    }
+    const { enqueue, set } = judgement(count, () => {
+      time += step
+      return new Date(time)
+    })
+    set('one', approval)
+    await enqueue(transfers(1))
+    for (step of [5, -5]) {
+      turns = 0
+      await enqueue(transfers(60))
+      expect(turns).toBeGreaterThan(20)
+    }
+    step = 0
+    turns = 0
+    await enqueue(transfers(150))
+    expect(turns).toBe(1)
+  })
+
+  it('is by the names of the catalog, whatever names the policies were stored with', async () => {
+    const { enqueue, set } = judgement()
+    set('one', { ...refusal, when: { rails: ['WIRE'] } })
+    await expect(enqueue(transfers(1, 'wire'))).rejects.toMatchObject({ code: 'policy_refused' })
   })
 
   it('is by the policies with which it began, whatever others read meanwhile', async () => {

@@ -1,10 +1,11 @@
 import type { Catalog } from '../catalog.ts'
+import { Counterparty } from '../counterparty.ts'
 import { type Issue, OutlayError } from '../error.ts'
-import { evaluatePolicies, Policy } from '../policy.ts'
-import type { PolicyFacts } from '../policy-condition.ts'
+import { Policy } from '../policy.ts'
+import type { JudgedTransfer, PolicyFacts } from '../policy-condition.ts'
 import type { NewHold } from '../ports/holds.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
-import type { KnownPolicies, PolicyPort } from '../ports/policies.ts'
+import type { KnownPolicies, PayeeQuery, PolicyPort } from '../ports/policies.ts'
 import type { Clock, Runtime } from '../ports/runtime.ts'
 import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
 import type { TransferPort } from '../ports/transfers.ts'
@@ -12,9 +13,9 @@ import { TransferFlow } from '../transfer-flow.ts'
 
 /** What judging needs of the engine. */
 interface Judging<Tx> {
-  readonly backend: Pick<TransferPort<Tx>, 'areStored'> & Pick<PolicyPort<Tx>, 'readPolicies' | 'findRegistered'>
+  readonly backend: Pick<TransferPort<Tx>, 'areStored'> & Pick<PolicyPort<Tx>, 'readPolicies' | 'findPayees'>
   readonly catalog: Catalog
-  readonly runtime: Pick<Runtime, 'yieldToEventLoop'> & { readonly clock: Clock }
+  readonly runtime: Pick<Runtime, 'yieldToEventLoop' | 'digest'> & { readonly clock: Clock }
 }
 
 /** Writes transfers where the policies are those with the tag; `stale` where they are others, and then nothing is written. */
@@ -29,18 +30,34 @@ const maxTries = 10
 /** Most broken rules in one refusal. */
 const maxIssues = 100
 
-/** Transfers to judge before other work of the process gets a turn: some milliseconds with a hundred policies. */
-const turnSize = 100
+/** Most transfers to judge before other work of the process gets a turn, and most time: policies cost more or less. */
+const turn = { transfers: 100, ms: 10 }
+
+/** Lets other work of the process run when a turn is over. A clock that was set back ends it too. */
+function createTurns({ yieldToEventLoop, clock }: Judging<unknown>['runtime']): () => Promise<void> {
+  let judged = 0
+  let began = clock.now().getTime()
+  return async () => {
+    judged += 1
+    if (judged < turn.transfers && Math.abs(clock.now().getTime() - began) < turn.ms) return
+    await yieldToEventLoop?.()
+    judged = 0
+    began = clock.now().getTime()
+  }
+}
 
 /**
  * Makes the judgement of new transfers by the policies that this process knows. The insert compares the version in SQL: where it is another
  * one, the policies are read again, in the same transaction, and the transfers are judged again. A refusal reads them again too.
  */
 export function createJudgement<Tx>({ backend, catalog, runtime }: Judging<Tx>) {
-  let known: ReadPolicies = { version: 0, tag: null, policies: [] }
+  let known: ReadPolicies = { version: 0, tag: null, policies: [], named: [] }
   const readKnown = async (tx: Tx): Promise<ReadPolicies> => {
-    const read = await backend.readPolicies(tx)
-    return { ...read, unknown: Policy.findUnknown(read.policies, catalog) }
+    const { version, tag, policies: stored } = await backend.readPolicies(tx)
+    if (tag === known.tag && version === known.version) return known
+    const { policies = [], unknown } = Policy.readStored(stored, catalog)
+    const named = [...new Set(policies.flatMap(({ when }) => when?.counterparties ?? []))]
+    return { version, tag, policies, unknown, named }
   }
   // Other enqueues may read other policies while this one lets them have their turn.
   const judge = async (
@@ -49,12 +66,14 @@ export function createJudgement<Tx>({ backend, catalog, runtime }: Judging<Tx>) 
     transfers: readonly NewTransfer[],
     isMany: boolean,
   ): Promise<readonly Judged[]> => {
-    const registered = by.unknown === undefined ? await findRegistered(backend, tx, by, transfers) : undefined
-    const facts = { now: runtime.clock.now(), catalog, registered }
+    const endTurn = createTurns(runtime)
+    const paid = by.named.length === 0 ? transfers : await addPayees(transfers, runtime, endTurn)
+    const payees = by.named.length === 0 ? undefined : await backend.findPayees(tx, queryOf(by, paid))
+    const facts = { now: runtime.clock.now(), catalog, payees }
     const judged: Judged[] = []
-    for (const [index, transfer] of transfers.entries()) {
-      if (index % turnSize === turnSize - 1) await runtime.yieldToEventLoop?.()
+    for (const [index, transfer] of paid.entries()) {
       judged.push(judgeOne(by, transfer, isMany ? `${index}.` : '', facts))
+      await endTurn()
     }
     return judged
   }
@@ -81,21 +100,43 @@ export function createJudgement<Tx>({ backend, catalog, runtime }: Judging<Tx>) 
   }
 }
 
-/** The policies, and what this release does not know of them. */
+/** The policies as the catalog of this process names what they are about. */
 interface ReadPolicies extends KnownPolicies {
+  /** What this release, or the catalog, does not know of them. */
   readonly unknown?: string | undefined
+  /** Ids of counterparties, each once. */
+  readonly named: readonly string[]
 }
 
-/** The details of the counterparties that policies name, where a transfer gives one in full. */
-async function findRegistered<Tx>(
-  backend: Judging<Tx>['backend'],
-  tx: Tx,
-  { policies }: KnownPolicies,
+/** A transfer and who it pays, where it says so. */
+type PayingTransfer = NewTransfer & JudgedTransfer
+
+async function addPayees(
   transfers: readonly NewTransfer[],
-): Promise<PolicyFacts['registered']> {
-  if (transfers.every(({ request }) => request.destination.address === undefined)) return undefined
-  const ids = [...new Set(policies.flatMap(({ when }) => when?.counterparties ?? []))]
-  return ids.length === 0 ? undefined : backend.findRegistered(tx, ids)
+  { digest }: Pick<Runtime, 'digest'>,
+  endTurn: () => Promise<void>,
+): Promise<readonly PayingTransfer[]> {
+  const paying: PayingTransfer[] = []
+  for (const transfer of transfers) {
+    const { counterparty } = transfer
+    const payee = counterparty === undefined ? undefined : Counterparty.payeeOf(counterparty.address, digest)
+    paying.push({ ...transfer, payee })
+    await endTurn()
+  }
+  return paying
+}
+
+/** What is asked about those whom transfers pay. */
+function queryOf({ named }: ReadPolicies, paid: readonly JudgedTransfer[]): PayeeQuery {
+  const all = (read: (transfer: JudgedTransfer) => string | undefined) => [
+    ...new Set(paid.flatMap((transfer) => read(transfer) ?? [])),
+  ]
+  return {
+    named,
+    addressIds: all(({ request }) => request.destination.addressId),
+    fingerprints: all(({ request }) => request.destination.address?.fingerprint),
+    payees: all(({ payee }) => payee),
+  }
 }
 
 /** What the policies say about one transfer. */
@@ -106,7 +147,7 @@ interface Judged {
 
 function judgeOne(
   { policies, version, unknown }: ReadPolicies,
-  transfer: NewTransfer,
+  transfer: PayingTransfer,
   prefix: string,
   facts: Omit<PolicyFacts, 'flow'>,
 ): Judged {
@@ -117,7 +158,7 @@ function judgeOne(
   }
   const { source, destination } = transfer.request
   const flow = TransferFlow.classify({ source, destination }, facts.catalog)
-  const verdict = evaluatePolicies(policies, transfer, { ...facts, flow })
+  const verdict = Policy.judge(policies, transfer, { ...facts, flow })
   if (verdict.refusal !== undefined) {
     const { policy, why } = verdict.refusal
     const message = `is refused by the policy ${policy}: ${why}`

@@ -38,7 +38,10 @@ export function createPolicies<Tx>(backend: PolicyPort<Tx> & AuditPort<Tx>, cata
         throw new OutlayError('conflict', message, { field: 'expectedVersion' })
       }
       const version = before.version + 1
-      await backend.setPolicies(tx, { version, policies, actor, reason })
+      if (!(await backend.setPolicies(tx, { version, policies, actor, reason }))) {
+        const message = `Somebody has set policies since this transaction took its snapshot, so it cannot see what it would replace; end it, read the policies, and set them in a new transaction.`
+        throw new OutlayError('conflict', message)
+      }
       await backend.recordAudit(tx, {
         ...{ command: 'policies.set', actor, reason, transferId: null },
         before: { version: before.version, policies: before.policies },

@@ -140,7 +140,7 @@ describe('an opened virtual account', () => {
     const passing = Object.assign(new Error('The database is shutting down.'), { code: '57P01' })
     await expect(applyOpened(failing(passing), fact)).rejects.toThrow(passing)
     expect(await reasons(id)).toEqual([])
-    await applyOpened(failing(new Error('No.')), fact)
+    await applyOpened(failing(new TypeError('No.')), fact)
     expect(await reasons(id)).toEqual(['apply_failed'])
   })
 
