@@ -22,7 +22,7 @@ const texts = {
   review_batch: `with asked as (
       select t.id, t.fingerprint, t.request -> 'amount' ->> 'currency' as currency, (t.request -> 'amount' ->> 'value')::numeric as value
       from {{schema}}.transfer t
-      where t.batch_id = $1 and t.stage = 'held' and ($2::text[] is null or t.id = any ($2))
+      where t.batch_id = $1 and t.stage = 'held' and case when $2::text[] is null then coalesce(t.expires_at > clock_timestamp(), true) else t.id = any ($2) end
         and exists (select from {{schema}}.hold h where h.transfer_id = t.id and h.requirement is not null)
     ), totals as (
       select a.currency, sum(a.value)::text as total from asked a group by a.currency

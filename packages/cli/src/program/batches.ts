@@ -49,9 +49,9 @@ export function addBatches(program: Command, perform: Perform): void {
       'as "outlay batches show" prints it: nothing is approved where the batch has changed since',
     )
     .action((id: string, { actor, role, note, digest }: ApproveBatchCommandOptions, command: Command) => {
-      const expected = digest === undefined ? undefined : { digest }
+      const expected = digest === undefined ? {} : { expected: { digest } }
       return perform(command, (session, { approveBatch }) =>
-        approveBatch(session, id, { actor, roles: role, note, expected }),
+        approveBatch(session, id, { actor, roles: role, note, ...expected }),
       )
     })
   batches

@@ -59,12 +59,15 @@ export function createBatches<Tx>(backend: BatchPort<Tx> & HoldingBackend<Tx>, n
     async approve(tx, batchId, given) {
       const { expected, ...approval } = given ?? {}
       checkApproval(approval)
-      checkExpected(expected)
+      checkExpected(given)
       await find(batchId, tx)
-      const ids = await backend.lockHeldOfBatch(tx, batchId)
-      // Of the locked ones alone: what is enqueued since is neither compared nor approved.
-      if (expected !== undefined) compareReview(batchId, expected, await backend.reviewBatch(batchId, tx, ids))
-      return approveAll(backend, tx, ids, approval)
+      const states = await backend.getHoldsOf(tx, await backend.lockHeldOfBatch(tx, batchId))
+      // What has expired ends soon, and does not keep the others from being approved.
+      const open = new Map([...states].filter(([, { isExpired }]) => !isExpired))
+      // Of these alone: what is enqueued since is neither compared nor approved.
+      if (expected !== undefined)
+        compareReview(batchId, expected, await backend.reviewBatch(batchId, tx, [...open.keys()]))
+      return approveAll(backend, tx, open, approval)
     },
     async pause(tx, batchId) {
       await find(batchId, tx)
