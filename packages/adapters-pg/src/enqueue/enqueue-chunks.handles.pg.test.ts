@@ -1,5 +1,5 @@
 import { createEngine } from '@outlay/core'
-import { memoryGateway } from '@outlay/testing'
+import { addresses, memoryGateway } from '@outlay/testing'
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
@@ -86,5 +86,38 @@ describe('an enqueue through another handle of a transaction in which thousands 
       .transaction()
       .execute((tx) => other.transfers.enqueue(tx, samplePayout('acme', { idempotencyKey: 'next' })))
     expect(await keys()).toHaveLength(2 * chunkSize + 3)
+  })
+
+  it('says so where it begins between a payout and the details of its counterparty', async () => {
+    await rows('truncate outlay.transfer cascade')
+    const address = { name: 'Grace', address: addresses.evm[1], transferTypes: ['base'] }
+    const inFull = samplePayout('acme', {
+      amount: { value: '1', currency: 'USDC' },
+      destination: { address, valueType: 'USDC', transferType: 'base' },
+    })
+    const driver = kyselyDriver({ db, pool })
+    let many: Promise<unknown> | undefined
+    const execute: typeof driver.execute = async (tx, statement, values) => {
+      const answer = await driver.execute(tx, statement, values)
+      const isOne = statement.name.includes('enqueue_one')
+      if (!isOne) return answer
+      const begun = Promise.withResolvers<void>()
+      const spied: typeof driver.execute = async (on, other, given) => {
+        if (other.name.includes('enqueue_many')) begun.resolve()
+        return driver.execute(on, other, given)
+      }
+      const engine = createEngine({ backend: postgres({ driver: { ...driver, execute: spied } }), gateway })
+      many = engine.transfers.enqueueMany((tx as Transaction<Tables>).withSchema('public'), payouts('y', chunkSize + 1))
+      await begun.promise
+      return answer
+    }
+    const engine = createEngine({ backend: postgres({ driver: { ...driver, execute } }), gateway })
+    const enqueuing = db.transaction().execute(async (tx) => {
+      const [one] = await Promise.allSettled([engine.transfers.enqueue(tx, inFull)])
+      await many
+      if (one.status === 'rejected') throw one.reason
+    })
+    await expect(enqueuing).rejects.toMatchObject({ ...refused.reason, message: expect.stringContaining('roll back') })
+    expect(await keys()).toEqual([])
   })
 })

@@ -6,10 +6,13 @@ import { type Row, statements } from '../database/statement.ts'
 import { mayWrite } from '../enqueue/running-enqueues.ts'
 
 const texts = {
-  keep_counterparties: `insert into {{schema}}.counterparty_details (transfer_id, account_id, fingerprint, details)
-    select n.id, n.account_id, n.fingerprint, n.details::jsonb
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as n (id, account_id, fingerprint, details)
-    where ${mayWrite("''")} returning transfer_id`,
+  keep_counterparties: `with kept as (
+      insert into {{schema}}.counterparty_details (transfer_id, account_id, fingerprint, details)
+      select n.id, n.account_id, n.fingerprint, n.details::jsonb
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as n (id, account_id, fingerprint, details)
+      where ${mayWrite("''")}
+    )
+    select ${mayWrite("''")} as kept`,
   counterparty_details: `select d.fingerprint, d.details from {{schema}}.counterparty_details d where d.transfer_id = $1`,
   wipe_counterparties: `with ended as (
       select d.transfer_id from {{schema}}.counterparty_details d join {{schema}}.transfer t on t.id = d.transfer_id
@@ -36,7 +39,7 @@ export function createCounterpartyStore<Tx>(driver: Driver<Tx>, tokens: Readonly
         kept.map(({ fingerprint }) => fingerprint),
         kept.map(({ address }) => JSON.stringify(address)),
       ])
-      if (rows.length < kept.length) throw lostDetails()
+      if (readFirst(readKept, rows)?.kept !== true) throw lostDetails()
     },
     /** Details of a transfer's counterparty; `undefined` when it is registered, was given by its id, or was wiped. */
     async find(tx: Tx, transferId: string): Promise<CounterpartyDetails | undefined> {
@@ -56,6 +59,7 @@ function lostDetails(): OutlayError {
   return new OutlayError('conflict', message, { field: 'tx' })
 }
 
+const readKept = rowDecoder('counterparties', { kept: Column.boolean })
 const readDetails: (row: Row) => CounterpartyDetails = rowDecoder('counterparty', {
   fingerprint: Column.text,
   address: Column.from('details', Column.json<CounterpartyDetails['address']>()),
