@@ -23,6 +23,7 @@ const texts = {
   hold_transfer: 'select {{schema}}.hold_transfer($1, $2::uuid, $3, $4) as held',
   add_approval: 'select {{schema}}.add_approval(i.id, $2, $3::text[], $4)::text from unnest($1::text[]) as i (id)',
   release_holds: 'select {{schema}}.release_holds($1, $2::uuid, $3::jsonb, $4) as released',
+  was_held_by_people: 'select {{schema}}.was_held_by_people($1) as held',
   reject_held: 'select {{schema}}.reject_held($1, $2::uuid) as rejected',
 } as const
 
@@ -60,6 +61,8 @@ export function createHoldStore<Tx>(
       const values = [transferId, Id.toUuid(transferId), named, notifies]
       return readFirst(readReleased, await driver.execute(tx, sql.release_holds, values))?.released === true
     },
+    wasHeldByPeople: async (tx, transferId) =>
+      readFirst(readWasHeld, await driver.execute(tx, sql.was_held_by_people, [transferId]))?.held === true,
     async rejectHeld(tx, transferId) {
       const rows = await driver.execute(tx, sql.reject_held, [transferId, Id.toUuid(transferId)])
       return readFirst(readRejected, rows)?.rejected === true
@@ -69,6 +72,7 @@ export function createHoldStore<Tx>(
 
 const readId = rowDecoder('held transfer', { id: Column.text })
 const readHeld = rowDecoder('hold', { held: Column.word<'held' | 'before' | 'claimed'>() })
+const readWasHeld = rowDecoder('hold', { held: Column.boolean })
 const readReleased = rowDecoder('release', { released: Column.boolean })
 const readRejected = rowDecoder('reject', { rejected: Column.boolean })
 const readState = rowDecoder('held transfer', {

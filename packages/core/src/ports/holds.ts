@@ -56,6 +56,8 @@ export interface HoldPort<Tx> {
   addApproval(tx: Tx, transferIds: readonly string[], approval: Omit<Approval, 'at'>): Promise<void>
   /** Ends holds of a locked transfer; with the last one it goes to the outbox. True when it does. */
   releaseHolds(tx: Tx, transferId: string, holds: readonly Pick<Hold, 'name' | 'policy'>[]): Promise<boolean>
+  /** True for a transfer that people held when it ended, or hold. */
+  wasHeldByPeople(tx: Tx, transferId: string): Promise<boolean>
   /** Ends a locked transfer as canceled. False when it may have an effect. */
   rejectHeld(tx: Tx, transferId: string): Promise<boolean>
 }
