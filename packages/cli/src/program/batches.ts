@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { ApproveCommandOptions } from './control.ts'
+import { collect } from './count.ts'
 import type { Perform } from './perform.ts'
 
 interface ApproveBatchCommandOptions extends ApproveCommandOptions {
@@ -42,7 +43,7 @@ export function addBatches(program: Command, perform: Perform): void {
     .description('approve the held transfers of a batch; all of them or none')
     .argument('<batch>', 'id')
     .requiredOption('--actor <name>', 'who approves')
-    .option('--role <name...>', 'the roles that this person has')
+    .option('--role <name>', 'a role that this person has; may be repeated', collect, [])
     .option('--note <text>', 'a note, for the audit')
     .option(
       '--digest <digest>',
