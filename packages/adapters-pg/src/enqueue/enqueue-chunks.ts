@@ -3,9 +3,10 @@ import { type EnqueuedTransfer, OutlayError } from '@outlay/core'
 import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import { refusedBatch } from '../batches/batches.ts'
 import type { Driver } from '../database/driver.ts'
+import { mayWrite } from '../database/enqueue-mark.ts'
 import { type Statement, statements } from '../database/statement.ts'
 import { maxIssues } from './enqueue-repeats.ts'
-import { alone, mayWrite } from './running-enqueues.ts'
+import { alone } from './running-enqueues.ts'
 
 const texts = {
   // Before the savepoint, so that nobody writes between them, and so that its end leaves the mark.

@@ -2,13 +2,14 @@ import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@ou
 import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import { batchError } from '../batches/batches.ts'
 import type { Driver } from '../database/driver.ts'
+import { mayWrite } from '../database/enqueue-mark.ts'
 import { type Statement, statements, storableJson } from '../database/statement.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
 import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
 import { readOne, readTransfer, transferColumns } from '../transfers/transfer-row.ts'
 import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
 import { findDistinct } from './enqueue-repeats.ts'
-import { alone, mayWrite, refuseBeside, runBeside } from './running-enqueues.ts'
+import { alone, refuseBeside, runBeside } from './running-enqueues.ts'
 
 /** A call that writes one transfer, unless another enqueue has a savepoint. */
 const one = (call: string) => `select case when ${mayWrite('$13')} then ${call} else '${alone}' end as written`

@@ -1,9 +1,9 @@
 import { type CounterpartyDetails, OutlayError } from '@outlay/core'
 import { atGateway, Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { mayWrite } from '../database/enqueue-mark.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
-import { mayWrite } from '../enqueue/running-enqueues.ts'
 
 const texts = {
   keep_counterparties: `with kept as (
