@@ -62,4 +62,25 @@ describe('the end of a transfer that people hold', async () => {
     await commit((other) => engine.transfers.reject(other, id, note))
     await expect(commit((other) => engine.transfers.resubmit(other, id))).rejects.toMatchObject(missing('createdBy'))
   })
+
+  it('needs one where a batch is canceled, also behind a hold of this moment', async () => {
+    const engine = open()
+    const { id: batchId } = await commit((tx) => engine.batches.create(tx))
+    const { id } = await enqueue(engine, { batchId })
+    const tx = await pool.connect()
+    await tx.query('begin')
+    await engine.transfers.hold(tx, id, note)
+    const canceling = commit((other) => engine.batches.cancel(other, batchId))
+    await tx.query('commit')
+    tx.release()
+    await expect(canceling).rejects.toMatchObject(missing('actor'))
+    expect(await engine.batches.get(batchId)).toMatchObject({ state: 'open' })
+    const canceled = await commit((other) =>
+      engine.batches.cancel(other, batchId, { actor: 'otto', reason: 'a mistake' }),
+    )
+    expect(canceled).toEqual({ canceled: 1, unended: 0 })
+    expect(await engine.audit.list({ command: 'batches.cancel' })).toMatchObject([
+      { actor: 'otto', reason: 'a mistake', after: { batchId, canceled: 1 } },
+    ])
+  })
 })

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { ApproveCommandOptions } from './control.ts'
 import { collect } from './count.ts'
 import type { Perform } from './perform.ts'
+import { type NoteOptions, withNote } from './safety.ts'
 
 interface ApproveBatchCommandOptions extends ApproveCommandOptions {
   readonly digest?: string
@@ -55,11 +56,10 @@ export function addBatches(program: Command, perform: Perform): void {
         approveBatch(session, id, { actor, roles: role, note, ...expected }),
       )
     })
-  batches
-    .command('cancel')
+  withNote(batches.command('cancel'))
     .description('close a batch and cancel its transfers, but for those whose money may have moved')
     .argument('<batch>', 'id')
-    .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { cancelBatch }) => cancelBatch(session, id)),
+    .action((id: string, options: NoteOptions, command: Command) =>
+      perform(command, (session, { cancelBatch }) => cancelBatch(session, id, options)),
     )
 }
