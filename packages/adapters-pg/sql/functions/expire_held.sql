@@ -7,10 +7,10 @@ declare
 begin
   with due as materialized (
     select t.id from {{schema}}.transfer t
-    where t.stage = 'held' and t.expires_at <= clock_timestamp() and t.id in (select h.transfer_id from {{schema}}.hold h)
+    where t.stage = 'held' and t.expires_at <= (select clock_timestamp()) and t.id in (select h.transfer_id from {{schema}}.hold h)
       and {{schema}}.effect_of(t) = 'none'
       and not exists (select from {{schema}}.known_database h where h.fenced_since is not null)
-    order by t.id limit p_limit for no key update of t skip locked
+    order by t.expires_at limit p_limit for no key update of t skip locked
   ), ended as (
     update {{schema}}.transfer t
     set stage = 'settled', status = 'failed', reason = null, event_sequence = t.event_sequence + 1, updated_at = clock_timestamp(),

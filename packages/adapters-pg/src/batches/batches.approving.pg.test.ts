@@ -22,7 +22,9 @@ describe('the approval of a batch', async () => {
     return found
   }
   const approve = (engine: HostEngine, batchId: string, expected?: ApproveBatchOptions['expected']) =>
-    commit((tx) => engine.batches.approve(tx, batchId, { actor: 'anna', expected }))
+    commit((tx) =>
+      engine.batches.approve(tx, batchId, { actor: 'anna', ...(expected === undefined ? {} : { expected }) }),
+    )
   const expectRefused = async (engine: HostEngine, batchId: string, expected: object, field: string) => {
     await expect(approve(engine, batchId, expected)).rejects.toMatchObject({ code: 'conflict', field })
     expect(await rows('select from outlay.approval')).toEqual([])
@@ -165,5 +167,51 @@ describe('the approval of a batch', async () => {
       code: 'invalid_request',
       field: 'account',
     })
+  })
+
+  it('is refused where what is expected is undefined, which would approve anything', async () => {
+    const { engine, batchId, add } = await openBatch()
+    await add('10.00')
+    const given: readonly [object, string][] = [
+      [{ expected: undefined }, 'expected'],
+      [{ expected: { transfers: 1, digest: undefined } }, 'expected.digest'],
+    ]
+    for (const [expected, field] of given) {
+      const approving = commit((tx) => engine.batches.approve(tx, batchId, { actor: 'anna', ...expected }))
+      await expect(approving).rejects.toMatchObject({ code: 'invalid_request', field })
+    }
+    expect(await rows('select from outlay.approval')).toEqual([])
+  })
+
+  it('neither shows nor counts a line whose time to be sent has passed', async () => {
+    const { engine, batchId, add } = await openBatch()
+    await add('10.00')
+    const { id } = await add('20.00', { expiresAt: new Date(Date.now() + 3_600_000) })
+    await rows(`update outlay.transfer set expires_at = now() - interval '1 second' where id = $1`, [id])
+    const seen = await review(engine, batchId)
+    expect(seen).toMatchObject({ transfers: 1, totals: { USD: '10.00' } })
+    expect(await approve(engine, batchId, seen)).toEqual({ approved: 1, released: 1 })
+  })
+
+  it('takes as many statements for its states, whatever it has', async () => {
+    const { engine, batchId, add } = await openBatch()
+    const statements = async () => {
+      const texts: string[] = []
+      await commit(async (tx) => {
+        const query = tx.query.bind(tx) as (...given: unknown[]) => unknown
+        const spy = (...given: unknown[]) => {
+          const [first] = given as [string | { readonly text: string }]
+          texts.push(typeof first === 'string' ? first : first.text)
+          return query(...given)
+        }
+        const spied = Object.assign(Object.create(tx) as typeof tx, { query: spy })
+        await engine.batches.approve(spied, batchId, { actor: 'anna' })
+      })
+      return texts.filter((text) => text.includes('is_expired')).length
+    }
+    await add('10.00')
+    const ofOne = await statements()
+    for (const value of ['10.00', '20.00', '30.00']) await add(value)
+    expect(await statements()).toBe(ofOne)
   })
 })

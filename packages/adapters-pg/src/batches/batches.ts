@@ -18,11 +18,18 @@ const texts = {
   batch_by_key: `${batchText} where coalesce(b.account_id, '') = coalesce($1, '') and b.key = $2`,
   close_batch: `insert into {{schema}}.closed_batch (batch_id) values ($1) on conflict do nothing returning batch_id`,
   cancel_batch: 'select {{schema}}.cancel_batch($1) as count',
+  lock_cancelable_of_batch: `select count(*)::integer as count from (
+      select t.id from {{schema}}.transfer t
+      where t.batch_id = $1 and t.stage in ('held', 'queued', 'awaiting_funds', 'blocked') order by t.id for no key update
+    ) l`,
+  // Behind the lock, so that it has the hold of another transaction that has just ended.
+  held_by_people: `select h.transfer_id as id from {{schema}}.hold h join {{schema}}.transfer t on t.id = h.transfer_id
+    where t.batch_id = $1 and t.stage = 'held' and h.name = 'operator' and h.policy = '' order by h.transfer_id limit 1`,
   lock_held_of_batch: `select t.id from {{schema}}.transfer t where t.batch_id = $1 and t.stage = 'held' order by t.id for no key update`,
   review_batch: `with asked as (
       select t.id, t.fingerprint, t.request -> 'amount' ->> 'currency' as currency, (t.request -> 'amount' ->> 'value')::numeric as value
       from {{schema}}.transfer t
-      where t.batch_id = $1 and t.stage = 'held' and ($2::text[] is null or t.id = any ($2))
+      where t.batch_id = $1 and t.stage = 'held' and case when $2::text[] is null then coalesce(t.expires_at > clock_timestamp(), true) else t.id = any ($2) end
         and exists (select from {{schema}}.hold h where h.transfer_id = t.id and h.requirement is not null)
     ), totals as (
       select a.currency, sum(a.value)::text as total from asked a group by a.currency
@@ -90,6 +97,10 @@ export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record
     closeBatch: async (tx, batchId) => (await driver.execute(tx, sql.close_batch, [batchId])).length > 0,
     cancelBatch: async (tx, batchId) =>
       readFirst(readCanceled, await driver.execute(tx, sql.cancel_batch, [batchId]))?.count ?? undefined,
+    async lockHeldByPeople(tx, batchId) {
+      await driver.execute(tx, sql.lock_cancelable_of_batch, [batchId])
+      return readIds(await driver.execute(tx, sql.held_by_people, [batchId]))[0]
+    },
     lockHeldOfBatch: async (tx, batchId) => readIds(await driver.execute(tx, sql.lock_held_of_batch, [batchId])),
     pauseBatch: async (tx, batchId) => (await driver.execute(tx, sql.pause_batch, [batchId])).length > 0,
     async resumeBatch(tx, batchId) {

@@ -43,7 +43,9 @@ describe('a held transfer that nobody has released in time', async () => {
     expect(await rows('select from outlay.hold')).toEqual([])
     expect(gateway.submissions).toEqual([])
     expect(
-      await commit((tx) => engine.transfers.resubmit(tx, id, { expiresAt: new Date(Date.now() + 9e6) })),
+      await commit((tx) =>
+        engine.transfers.resubmit(tx, id, { createdBy: 'rosa', expiresAt: new Date(Date.now() + 9e6) }),
+      ),
     ).toMatchObject({ stage: 'queued', resubmissionOf: id })
   })
 
@@ -103,5 +105,29 @@ describe('a held transfer that nobody has released in time', async () => {
     for (const one of [id, endless]) await commit((tx) => engine.transfers.hold(tx, one, note))
     expect(await expire()).toEqual({ ended: 0 })
     expect(await engine.transfers.holds(id)).toMatchObject({ isExpired: false })
+  })
+
+  it('are found without a read of what is held for longer', async () => {
+    const engine = open()
+    const due = await enqueue(engine, { expiresAt: new Date(Date.now() + 3_600_000) })
+    await commit((tx) => engine.transfers.hold(tx, due.id, note))
+    await rows(
+      `insert into outlay.transfer
+       select (jsonb_populate_record(t, jsonb_build_object('id', substr(t.id, 1, 20) || lpad(n::text, 6, '0'), 'idempotency_key', 'held-' || n))).*
+       from outlay.transfer t, generate_series(1, 3000) n where t.id = $1`,
+      [due.id],
+    )
+    await rows(
+      `insert into outlay.hold (transfer_id, name, why) select t.id, 'operator', 'x' from outlay.transfer t on conflict do nothing`,
+    )
+    await rows(`update outlay.transfer set expires_at = now() - interval '1 second' where id = $1`, [due.id])
+    await rows('vacuum analyze outlay.transfer')
+    const read = `select seq_tup_read::integer + coalesce(idx_tup_fetch, 0)::integer as count from pg_stat_xact_user_tables where relid = 'outlay.transfer'::regclass`
+    const [before, ended, after] = await commit(async (tx) => {
+      const one = async (text: string) => (await tx.query(text)).rows[0]?.count
+      return [await one(read), await one('select outlay.expire_held(10) as count'), await one(read)]
+    })
+    expect(ended).toBe(1)
+    expect(after - before).toBeLessThan(10)
   })
 })

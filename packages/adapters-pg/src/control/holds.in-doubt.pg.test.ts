@@ -49,7 +49,9 @@ describe('a held transfer whose money may have moved', async () => {
       failure: { type: 'not_paid' },
     })
     await expectNothingHeld()
-    expect(await commit((tx) => engine.transfers.resubmit(tx, id))).toMatchObject({ stage: 'queued' })
+    expect(await commit((tx) => engine.transfers.resubmit(tx, id, { createdBy: 'rosa' }))).toMatchObject({
+      stage: 'queued',
+    })
   })
 
   it('is not resolved where nothing of it can be at the service', async () => {

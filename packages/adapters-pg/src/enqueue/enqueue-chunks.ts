@@ -1,11 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { type EnqueuedTransfer, OutlayError } from '@outlay/core'
 import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import { refusedBatch } from '../batches/batches.ts'
 import type { Driver } from '../database/driver.ts'
+import { mayWrite } from '../database/enqueue-mark.ts'
 import { type Statement, statements } from '../database/statement.ts'
 import { maxIssues } from './enqueue-repeats.ts'
+import { alone } from './running-enqueues.ts'
 
 const texts = {
+  // Before the savepoint, so that nobody writes between them, and so that its end leaves the mark.
+  mark: `select set_config('outlay.enqueueing', $1::text, true) as mark where ${mayWrite("''")}`,
+  unmark: `select set_config('outlay.enqueueing', '', true) as mark`,
   begin: 'savepoint outlay_enqueue',
   undo: 'rollback to savepoint outlay_enqueue',
   end: 'release savepoint outlay_enqueue',
@@ -22,11 +28,11 @@ const texts = {
 /** Most transfers in one statement: its arrays are what memory has to hold beside the transfers themselves. */
 export const chunkSize = 2_000
 
-/** What was written; `stale` where the policies are others, `undefined` where one has the key or the id of another request, and nothing was. */
-type Written = readonly EnqueuedTransfer[] | 'stale' | undefined
+/** What was written; `stale` where the policies are others, `alone` where another enqueue has a savepoint, `undefined` where one has the key or the id of another request, and nothing was. */
+type Written = readonly EnqueuedTransfer[] | 'stale' | typeof alone | undefined
 
-/** Prepares the transfers at these positions and returns what sends them. */
-type PrepareChunk = (positions: readonly number[]) => () => Promise<Written>
+/** Prepares the transfers at these positions, under the mark of their enqueue, and returns what sends them. */
+type PrepareChunk = (positions: readonly number[], mark: string) => () => Promise<Written>
 
 /** Writes more than one statement should hold, and reports what is wrong with it. */
 interface EnqueueChunks<Tx> {
@@ -50,14 +56,20 @@ export function createEnqueueChunks<Tx>(
         .map((_, position) => position)
         .sort((a, b) => compareKeys(transfers[a], transfers[b]) || a - b)
       const written = new Array<EnqueuedTransfer>(transfers.length)
+      const mark = randomUUID()
+      if ((await driver.execute(tx, sql.mark, [mark])).length === 0) return alone
       await driver.execute(tx, sql.begin, [])
       const chunkFrom = (from: number) => {
         const positions = order.slice(from, from + chunkSize)
-        return { positions, send: prepare(positions) }
+        return { positions, send: prepare(positions, mark) }
+      }
+      const end = async () => {
+        await driver.execute(tx, sql.end, [])
+        await driver.execute(tx, sql.unmark, [])
       }
       const undo = async () => {
         await driver.execute(tx, sql.undo, [])
-        await driver.execute(tx, sql.end, [])
+        await end()
       }
       let next = chunkFrom(0)
       for (let from = 0; from < order.length; from += chunkSize) {
@@ -70,13 +82,15 @@ export function createEnqueueChunks<Tx>(
           await undo().catch(() => undefined)
           throw error
         })
+        // The host has rolled back to a savepoint of its own since, and so has ended this one.
+        if (chunk === alone) return chunk
         if (chunk === undefined || chunk === 'stale') {
           await undo()
           return chunk
         }
         for (const [index, position] of positions.entries()) written[position] = chunk[index] as EnqueuedTransfer
       }
-      await driver.execute(tx, sql.end, [])
+      await end()
       return written
     },
   }

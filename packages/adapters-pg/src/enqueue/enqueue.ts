@@ -2,23 +2,31 @@ import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@ou
 import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import { batchError } from '../batches/batches.ts'
 import type { Driver } from '../database/driver.ts'
+import { mayWrite } from '../database/enqueue-mark.ts'
 import { type Statement, statements, storableJson } from '../database/statement.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
 import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
 import { readOne, readTransfer, transferColumns } from '../transfers/transfer-row.ts'
 import { chunkSize, createEnqueueChunks } from './enqueue-chunks.ts'
 import { findDistinct } from './enqueue-repeats.ts'
-import { runBeside } from './running-enqueues.ts'
+import { alone, refuseBeside, runBeside } from './running-enqueues.ts'
+
+/** A call that writes one transfer, unless another enqueue has a savepoint. */
+const one = (call: string) => `select case when ${mayWrite('$13')} then ${call} else '${alone}' end as written`
+
+/** The same for many. The condition has no column, so the function is not called where it is false. */
+const many = (call: string) => `select written, at, stored_position from ${call} where ${mayWrite('$13')}
+  union all select null, '${alone}', null where not ${mayWrite('$13')}`
 
 const texts = {
-  enqueue_one:
-    'select {{schema}}.enqueue_one_under($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12) as written',
-  enqueue_many: `select written, at, stored_position from {{schema}}.enqueue_many_under(
-    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[], $12)`,
-  enqueue_one_with:
-    'select {{schema}}.enqueue_one_with($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12::jsonb) as written',
-  enqueue_many_with: `select written, at, stored_position from {{schema}}.enqueue_many_with(
-    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])`,
+  enqueue_one: one('{{schema}}.enqueue_one_under($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12)'),
+  enqueue_many: many(`{{schema}}.enqueue_many_under(
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[], $12)`),
+  enqueue_one_with: one(
+    '{{schema}}.enqueue_one_with($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12::jsonb)',
+  ),
+  enqueue_many_with: many(`{{schema}}.enqueue_many_with(
+    $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])`),
   stored_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   stored_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
     join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
@@ -61,12 +69,16 @@ export function createEnqueue<Tx>(
   }
   const writeMany = async (tx: Tx, all: readonly NewTransfer[], how: Writing) => {
     const { transfers, spread } = findDistinct(all)
-    const prepare = (part: readonly NewTransfer[]) => prepareMany(driver, sql, tx, part, how)
+    const prepare = (part: readonly NewTransfer[], mark = '') => prepareMany(driver, sql, tx, part, { ...how, mark })
     const written = await (transfers.length > chunkSize
-      ? chunks.write(tx, transfers, (positions) =>
-          prepare(positions.map((position) => transfers[position] as NewTransfer)),
+      ? chunks.write(tx, transfers, (positions, mark) =>
+          prepare(
+            positions.map((position) => transfers[position] as NewTransfer),
+            mark,
+          ),
         )
       : prepare(transfers)())
+    if (written === alone) throw refuseBeside()
     if (written === undefined) throw await chunks.explain(tx, all)
     return written === stale ? stale : spread(written)
   }
@@ -82,7 +94,7 @@ export function createEnqueue<Tx>(
   }
   return async (tx, transfers, traceparent, policyTag = null) => {
     if (transfers.length === 0) return []
-    const run = () => write(tx, transfers, { notify: shouldNotify(), traceparent, policyTag })
+    const run = () => write(tx, transfers, { notify: shouldNotify(), traceparent, policyTag, mark: '' })
     return runBeside(tx, transfers.length > chunkSize, run)
   }
 }
@@ -94,7 +106,7 @@ async function enqueueOne<Tx>(
   sql: Sql,
   tx: Tx,
   transfer: NewTransfer,
-  { notify, traceparent, policyTag }: Writing,
+  { notify, traceparent, policyTag, mark }: Writing,
 ): Promise<readonly EnqueuedTransfer[] | typeof stale> {
   const { id, accountId, idempotencyKey, fingerprint } = transfer
   const request = JSON.stringify(transfer.request)
@@ -112,10 +124,11 @@ async function enqueueOne<Tx>(
     transfer.gateway,
   ]
   const beside = writeBeside(transfer, policyTag)
-  const run = { isPlain: beside === null, values: [...values, beside ?? policyTag], traceparent }
+  const run = { isPlain: beside === null, values: [...values, beside ?? policyTag, mark], traceparent }
   const [row = {}] = await executeOne(driver, sql, tx, run)
   const { written } = readWritten(row)
   if (written === stale) return stale
+  if (written === alone) throw refuseBeside()
   if (written?.startsWith(refused)) throw batchError(written.slice(refused.length), transfer.batchId)
   if (written !== null) return [fresh(transfer, written)]
   const stored = readOne(await driver.execute(tx, sql.stored_key, [accountId, idempotencyKey]))
@@ -144,9 +157,11 @@ interface Writing {
   readonly traceparent: string | undefined
   /** Of the policies by which they were judged. */
   readonly policyTag: string | null
+  /** Of the enqueue that has a savepoint; empty for those without one. */
+  readonly mark: string
 }
 
-/** Values of a statement; a plain one has the tag of the policies last, the others what is beside the transfers. */
+/** Values of a statement; behind a plain one's is the tag of the policies, behind the others' what is beside the transfers, and the mark behind both. */
 interface Run {
   readonly isPlain: boolean
   readonly values: readonly unknown[]
@@ -171,8 +186,8 @@ function prepareMany<Tx>(
   sql: Sql,
   tx: Tx,
   transfers: readonly NewTransfer[],
-  { notify, traceparent, policyTag }: Writing,
-): () => Promise<readonly EnqueuedTransfer[] | typeof stale | undefined> {
+  { notify, traceparent, policyTag, mark }: Writing,
+): () => Promise<readonly EnqueuedTransfer[] | typeof stale | typeof alone | undefined> {
   const values = [
     transfers.map((transfer) => transfer.id),
     transfers.map((transfer) => Id.toUuid(transfer.id)),
@@ -189,9 +204,10 @@ function prepareMany<Tx>(
   const beside = transfers.map((transfer) => writeBeside(transfer, policyTag))
   const isPlain = beside.every((one) => one === null)
   return async () => {
-    const given = [...values, isPlain ? policyTag : beside.map((one) => one ?? '')]
+    const given = [...values, isPlain ? policyTag : beside.map((one) => one ?? ''), mark]
     const rows = await executeMany(driver, sql, tx, { isPlain, values: given, traceparent })
     if (rows.some((row) => readTime(row).at === stale)) return stale
+    if (rows.some((row) => readTime(row).at === alone)) return alone
     const written = rows.find((row) => readTime(row).at !== null)
     if (written === undefined) return undefined
     const { at } = readWrittenMany(written)

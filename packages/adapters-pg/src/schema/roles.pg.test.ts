@@ -263,6 +263,15 @@ describe('the roles', async () => {
       'delete from outlay.approval',
     ])
       for (const part of ['worker', 'enqueue', 'reader'] as const) await forbid(part, text)
+    for (const text of [
+      `update outlay.transfer_creator set created_by = 'x'`,
+      'delete from outlay.transfer_creator',
+      `update outlay.hold set requirement = null`,
+    ])
+      for (const part of ['worker', 'enqueue', 'reader'] as const) await forbid(part, text)
+    expect((await admin.query('select distinct login from outlay.approval')).rows).toEqual([
+      { login: `login-${nameOf('worker')}` },
+    ])
     // An operator of the caller's would run with the rights of the owner.
     const borrowing = await as('reader').query(
       `select proname from pg_proc where pronamespace = 'outlay'::regnamespace and prosecdef
@@ -287,12 +296,33 @@ describe('the roles', async () => {
     await claimReady(as('worker'))
     expect(await operator.transfers.get(id)).toMatchObject({ stage: 'held', reason: 'limit' })
     expect(await engineOf('reader').limits.uses()).toMatchObject([{ limit: 'tight', held: 1 }])
-    await commit('worker', (tx) => operator.transfers.release(tx, id, note))
+    await commit('worker', (tx) => operator.transfers.release(tx, id, { ...note, hold: 'limit', policy: 'tight' }))
     expect(await claimReady(as('worker'))).toContain(id)
     for (const part of ['worker', 'enqueue', 'reader'] as const)
       await forbid(part, `update outlay.limit_version set actor = 'x'`)
     for (const part of ['enqueue', 'reader'] as const) await forbid(part, 'update outlay.limit_use set used = 0')
     await commit('worker', (tx) => operator.limits.set(tx, [], note))
+  })
+
+  it('let nobody set policies without an audit entry, or of a version behind which there is none', async () => {
+    const operator = engineOf('worker')
+    const { version } = (await operator.policies.get()) ?? { version: 0 }
+    const byHand = (given: number) =>
+      as('worker').query(`select outlay.set_policies($1, '[]', 'petra', 'by hand')`, [given])
+    for (const given of [version, version + 2, 2_147_483_647])
+      await expect(byHand(given)).rejects.toThrow(
+        `The policies are of version ${version}, so the next one is ${version + 1}`,
+      )
+    await byHand(version + 1)
+    const set = await commit('worker', (tx) =>
+      operator.policies.set(tx, [], { actor: 'petra', reason: 'again', clear: true }),
+    )
+    expect(set).toEqual({ version: version + 2 })
+    const login = `login-${nameOf('worker')}`
+    expect(await operator.audit.list({ command: 'policies.set', limit: 2 })).toMatchObject([
+      { actor: 'petra', reason: 'again', login, after: { version: version + 2 } },
+      { actor: 'petra', reason: 'by hand', login, before: { version }, after: { version: version + 1, policies: [] } },
+    ])
   })
 
   it('let the one that reads see what operators see, and change nothing', async () => {

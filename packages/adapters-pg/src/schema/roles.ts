@@ -100,13 +100,17 @@ commit;
 `
 }
 
-/** Nobody but the owner of the functions writes the audit, policies and approvals, and nobody changes what is in them or in the versions of limits. */
+/**
+ * Nobody but the owner of the functions writes the audit, policies and approvals, and nobody changes what is in them or in the versions of limits. Nor does
+ * anybody change who created a transfer, or what a hold asks for.
+ */
 const guardAudit = (
   schema: string,
   { enqueue, worker, reader }: Readonly<Record<'enqueue' | 'worker' | 'reader', string>>,
 ): string => `  revoke insert, update, delete on ${schema}.audit from ${worker};
   revoke insert, update, delete on ${schema}.policy_version, ${schema}.policy_state, ${schema}.approval from ${worker};
-  revoke update, delete on ${schema}.limit_version from ${worker};
+  revoke update, delete on ${schema}.transfer_creator, ${schema}.limit_version from ${worker};
+  revoke update on ${schema}.hold from ${worker};
   revoke execute on function ${schema}.record_audit, ${schema}.set_policies, ${schema}.add_approval, ${schema}.move_pack
     from public, ${enqueue}, ${reader};`
 

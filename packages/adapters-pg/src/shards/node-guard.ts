@@ -111,7 +111,7 @@ const isEnqueueMany = /_enqueue_many(_with)?(_traced)?$/
 /** What stands in place of the time of a written transfer: that no batch may have it keeps its trace from being written, too. */
 const refused = 'batch node '
 
-const call = /select (("\w+")\.enqueue_one_\w+\([^()]*\)) as written/
+const call = /("\w+")\.enqueue_one_\w+\([^()]*\)/
 
 /**
  * The same enqueue behind a check. `coalesce` evaluates what is behind a value that is not null under no circumstances, so a refused
@@ -121,8 +121,8 @@ function guardStatement({ name, text }: Statement): Statement {
   const last = Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
   const made = text.replace(
     call,
-    (_, enqueue: string, schema: string) =>
-      `select coalesce('${refused}' || ${schema}.node_refusal($${last + 1}::text, $${accountAt + 1}), ${enqueue}) as written`,
+    (enqueue, schema: string) =>
+      `coalesce('${refused}' || ${schema}.node_refusal($${last + 1}::text, $${accountAt + 1}), ${enqueue})`,
   )
   if (made === text) throw new Error(`The statement ${name} has another form than the guard of nodes knows.`)
   return { name: `${name}_at`, text: made }

@@ -65,7 +65,7 @@ export function createShardBatches<Tx>({ routing, questions }: ShardParts<Tx>): 
         ? questions.askAny(({ engine }) => engine.batches.review(batchId))
         : inside(tx, (batches) => batches.review(batchId, tx)),
     close: (tx, batchId) => inside(tx, (batches) => batches.close(tx, batchId)),
-    cancel: (tx, batchId) => inside(tx, (batches) => batches.cancel(tx, batchId)),
+    cancel: (tx, batchId, note) => inside(tx, (batches) => batches.cancel(tx, batchId, note)),
     approve: (tx, batchId, approval) => inside(tx, (batches) => batches.approve(tx, batchId, approval)),
     pause: (tx, batchId) => inside(tx, (batches) => batches.pause(tx, batchId)),
     resume: (tx, batchId) => inside(tx, (batches) => batches.resume(tx, batchId)),

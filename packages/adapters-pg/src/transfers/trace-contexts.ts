@@ -10,7 +10,7 @@ export const withTraceContext = (rows: string, column: string): string =>
 export const keepTraceOfOne = (enqueueOne: string): string =>
   `with w as materialized (${enqueueOne}), kept as (
     insert into {{schema}}.trace_context (transfer_id, traceparent)
-    select $1, ${nextValue(enqueueOne)}::text from w where w.written is not null and w.written <> 'stale' and w.written not like 'batch %' on conflict do nothing
+    select $1, ${nextValue(enqueueOne)}::text from w where w.written is not null and w.written not in ('stale', 'alone') and w.written not like 'batch %' on conflict do nothing
   )
   select w.written from w`
 
@@ -19,7 +19,7 @@ export const keepTraceOfMany = (enqueueMany: string): string =>
   `with w as materialized (${enqueueMany}), kept as (
     insert into {{schema}}.trace_context (transfer_id, traceparent)
     select n.id, ${nextValue(enqueueMany)}::text from unnest($1::text[]) with ordinality as n (id, position)
-    where exists (select 1 from w where w.at is not null and w.at <> 'stale')
+    where exists (select 1 from w where w.at is not null and w.at not in ('stale', 'alone'))
       and not exists (select 1 from w where w.stored_position = n.position)
     on conflict do nothing
   )

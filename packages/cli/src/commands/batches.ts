@@ -1,4 +1,4 @@
-import type { ApproveBatchOptions, Batch, BatchReview } from '@outlay/core'
+import type { ApproveBatchOptions, Batch, BatchReview, OperatorNote } from '@outlay/core'
 import { plural, printable } from '../output/table.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
@@ -52,9 +52,9 @@ export async function approveBatch(session: Session, batchId: string, approval: 
 }
 
 /** Closes a batch and cancels what has no effect. */
-export async function cancelBatch(session: Session, batchId: string): Promise<void> {
+export async function cancelBatch(session: Session, batchId: string, by?: OperatorNote): Promise<void> {
   await findBatch(session, batchId)
-  const { canceled, unended } = await session.transaction((tx) => session.engine.batches.cancel(tx, batchId))
+  const { canceled, unended } = await session.transaction((tx) => session.engine.batches.cancel(tx, batchId, by))
   const rest =
     unended === 0
       ? ''

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { outlay, testHost } from '../../test/outbox.ts'
 
@@ -44,7 +45,7 @@ describe('the commands of control', async () => {
 
     const creator = await run('transfers', 'approve', id, '--actor', 'carl', '--role', 'finance')
     expect(creator).toMatchObject({ code: 1, stderr: expect.stringContaining('created the transfer') })
-    const approved = await run('transfers', 'approve', id, '--actor', 'anna', '--role', 'finance', 'audit')
+    const approved = await run('transfers', 'approve', id, '--actor', 'anna', '--role', 'finance', '--role', 'audit')
     expect(approved).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('held/pending (approval) → queued/pending'),
@@ -77,5 +78,52 @@ describe('the commands of control', async () => {
       stderr: expect.stringContaining('0.whem'),
     })
     expect(await host.pool.query('select from outlay.policy_state')).toMatchObject({ rowCount: 0 })
+  })
+
+  it('take each transfer for a transfer, wherever the roles are', async () => {
+    const file = await write([{ name: 'all', approvals: [{ roles: ['finance'] }] }])
+    await run('policies', 'set', file, ...petra)
+    const ids: string[] = []
+    for (let n = 0; n < 3; n += 1) ids.push((await host.enqueue({ createdBy: 'carl' })).id)
+    const [first = '', ...others] = ids
+    const anna = ['--actor', 'anna', '--role', 'finance']
+    expect(await run('transfers', 'approve', first, ...anna, ...others)).toMatchObject({ code: 0 })
+    for (const id of ids)
+      expect(await json('audit', '--transfer', id)).toMatchObject([{ actor: 'anna', after: { roles: ['finance'] } }])
+    const twice = await run('transfers', 'approve', first, ...anna, '--actor', 'bert')
+    expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('is given twice') })
+  })
+
+  it('refuse a version that is none, and a file with a member twice', async () => {
+    const file = await write([{ name: 'all', approvals: [{}] }])
+    const before = await json('policies', 'show')
+    for (const version of ['', 'x', '1e3', '-1'])
+      expect(await run('policies', 'set', file, ...petra, '--expected-version', version)).toMatchObject({ code: 2 })
+    for (const twice of [
+      '[{"name":"x","when":{"accounts":["a"]},"when":{"accounts":["b"]},"hold":"why: \\"y\\""}]',
+      '[{"name":"x","hold":"y","n\\u0061me":"z"}]',
+    ])
+      expect(await run('policies', 'set', await write(twice), ...petra)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('has a member twice'),
+      })
+    expect(await json('policies', 'show')).toEqual(before)
+    const colons = await write('[{"name":"a:b","hold":"why: \\"y\\": z","when":{"accounts":["a:b"]}}]')
+    expect((await run('policies', 'set', colons, ...petra)).stderr).not.toContain('twice')
+  })
+
+  it("set policies by the host's catalog, from its module", async () => {
+    const file = await write([{ name: 'eurc', when: { currencies: ['EURC'] }, hold: 'who is it' }])
+    expect(await run('policies', 'set', file, ...petra)).toMatchObject({ code: 2 })
+    const core = fileURLToPath(new URL('../../../core/dist/index.js', import.meta.url))
+    const module = join(folder, 'gateway.mjs')
+    await writeFile(
+      module,
+      `import { createCatalog } from ${JSON.stringify(core)}
+       export const catalog = createCatalog({ valueTypes: [{ name: 'EURC', kind: 'token', scale: 6, peg: 'EUR' }] })
+       export default { submit: async () => {}, get: async () => {} }`,
+    )
+    const set = await run('policies', 'set', file, ...petra, '--gateway-module', module)
+    expect([set.code, set.stderr]).toEqual([0, ''])
   })
 })

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { ApproveOptions, ControlNote, Policy } from '@outlay/core'
 import { formatTable } from '../output/table.ts'
+import { withGateway } from '../session/gateway-module.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
 import { changeAll } from './transfers.ts'
@@ -43,14 +44,18 @@ export async function showPolicies(session: Session, version?: number): Promise<
   })
 }
 
-/** Replaces all policies by those of a file. */
+/** Replaces all policies by those of a file. With a gateway module, by an engine with the host's catalog. */
 export async function setPolicies(
   session: Session,
   file: string,
   note: ControlNote & { readonly expectedVersion?: number | undefined; readonly clear?: boolean | undefined },
+  gatewayModule?: string,
 ): Promise<void> {
   const policies = await readPolicies(file)
-  const { version } = await session.transaction((tx) => session.engine.policies.set(tx, policies, note))
+  const set = (engine: Session['engine']) => session.transaction((tx) => engine.policies.set(tx, policies, note))
+  const { version } = await (gatewayModule === undefined
+    ? set(session.engine)
+    : withGateway(session, gatewayModule, set))
   session.write({ version, policies: policies.length }, () =>
     policies.length === 0
       ? `Version ${version} has no policies: nothing is held or refused any more, and what is held stays so.`
@@ -63,11 +68,33 @@ async function readPolicies(file: string): Promise<readonly Policy[]> {
   const text = await readFile(file, 'utf8').catch(() => {
     throw new Misuse(`The file ${file} cannot be read.`, next)
   })
+  let policies: unknown
   try {
-    return JSON.parse(text) as readonly Policy[]
+    policies = JSON.parse(text)
   } catch {
     throw new Misuse(`The file ${file} is no JSON.`, next)
   }
+  if (countMembers(policies) !== countWritten(text))
+    throw new Misuse(
+      `The file ${file} has a member twice in one object, of which only the last would count.`,
+      'Keep one of the two, such as one "when" of each policy.',
+    )
+  return policies as readonly Policy[]
+}
+
+/** How many members the objects of a JSON text have, with repeated ones: between its strings, only a member has a colon. */
+const countWritten = (text: string): number =>
+  text
+    .split(/"(?:[^"\\]|\\.)*"/)
+    .join('')
+    .split(':').length - 1
+
+/** How many members the objects in a value have. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const members = Object.values(value)
+  const own = Array.isArray(value) ? 0 : members.length
+  return members.reduce<number>((sum, member) => sum + countMembers(member), own)
 }
 
 /** Lists who did what. */

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import type { ApproveCommandOptions } from './control.ts'
+import { collect } from './count.ts'
 import type { Perform } from './perform.ts'
+import { type NoteOptions, withNote } from './safety.ts'
 
 interface ApproveBatchCommandOptions extends ApproveCommandOptions {
   readonly digest?: string
@@ -42,23 +44,22 @@ export function addBatches(program: Command, perform: Perform): void {
     .description('approve the held transfers of a batch; all of them or none')
     .argument('<batch>', 'id')
     .requiredOption('--actor <name>', 'who approves')
-    .option('--role <name...>', 'the roles that this person has')
+    .option('--role <name>', 'a role that this person has; may be repeated', collect, [])
     .option('--note <text>', 'a note, for the audit')
     .option(
       '--digest <digest>',
       'as "outlay batches show" prints it: nothing is approved where the batch has changed since',
     )
     .action((id: string, { actor, role, note, digest }: ApproveBatchCommandOptions, command: Command) => {
-      const expected = digest === undefined ? undefined : { digest }
+      const expected = digest === undefined ? {} : { expected: { digest } }
       return perform(command, (session, { approveBatch }) =>
-        approveBatch(session, id, { actor, roles: role, note, expected }),
+        approveBatch(session, id, { actor, roles: role, note, ...expected }),
       )
     })
-  batches
-    .command('cancel')
+  withNote(batches.command('cancel'))
     .description('close a batch and cancel its transfers, but for those whose money may have moved')
     .argument('<batch>', 'id')
-    .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { cancelBatch }) => cancelBatch(session, id)),
+    .action((id: string, options: NoteOptions, command: Command) =>
+      perform(command, (session, { cancelBatch }) => cancelBatch(session, id, options)),
     )
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { parseCount } from './count.ts'
+import { collect, parseCount, parseVersion } from './count.ts'
 import type { Perform } from './perform.ts'
 
 interface ControlOptions {
@@ -10,7 +10,7 @@ interface ControlOptions {
 /** How somebody approves. */
 export interface ApproveCommandOptions {
   readonly actor: string
-  readonly role?: string[]
+  readonly role: string[]
   readonly note?: string
 }
 
@@ -35,7 +35,7 @@ export function addHolding(transfers: Command, perform: Perform): void {
     .description('approve held transfers; all of them or none')
     .argument('<transfer...>', 'ids')
     .requiredOption('--actor <name>', 'who approves')
-    .option('--role <name...>', 'the roles that this person has')
+    .option('--role <name>', 'a role that this person has; may be repeated', collect, [])
     .option('--note <text>', 'a note, for the audit')
     .action((ids: string[], { actor, role, note }: ApproveCommandOptions, command: Command) =>
       perform(command, (session, { approveTransfers }) => approveTransfers(session, ids, { actor, roles: role, note })),
@@ -61,10 +61,14 @@ export function addPolicies(program: Command, perform: Perform): void {
   withControlNote(policies.command('set'))
     .description('replace all policies by those of a file of JSON, a list')
     .argument('<file>', 'path')
-    .option('--expected-version <number>', 'refuse it when the policies are of another version', Number)
+    .option('--expected-version <number>', 'refuse it when the policies are of another version', parseVersion)
     .option('--clear', 'the file has an empty list, which ends all policies')
-    .action((file: string, options: SetOptions, command: Command) =>
-      perform(command, (session, { setPolicies }) => setPolicies(session, file, options)),
+    .option(
+      '--gateway-module <file>',
+      "a module that exports the host's gateway and its catalog, where that is one of its own",
+    )
+    .action((file: string, { gatewayModule, ...options }: SetOptions, command: Command) =>
+      perform(command, (session, { setPolicies }) => setPolicies(session, file, options, gatewayModule)),
     )
   program
     .command('audit')
@@ -80,6 +84,7 @@ export function addPolicies(program: Command, perform: Perform): void {
 interface SetOptions extends ControlOptions {
   readonly expectedVersion?: number
   readonly clear?: true
+  readonly gatewayModule?: string
 }
 
 interface AuditOptions {

@@ -2,6 +2,7 @@ import type { StopTarget } from '@outlay/core'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../output/duration.ts'
 import { Misuse } from '../session/problem.ts'
+import { collect } from './count.ts'
 import type { Perform } from './perform.ts'
 
 /** Who acts, and why. */
@@ -115,8 +116,6 @@ function addReconcile(program: Command, perform: Perform): void {
       ),
     )
 }
-
-const collect = (value: string, before: string[]): string[] => [...before, value]
 
 function collectPair(value: string, before: [string, string][]): [string, string][] {
   // Ids of a service may contain the sign, those of transfers do not.

@@ -1,5 +1,6 @@
 import type { Metadata } from '../metadata.ts'
 import type { Batch, BatchReview } from '../ports/batches.ts'
+import type { OperatorNote } from '../ports/safety.ts'
 import type { ExpectedReview } from './batch-review.ts'
 import type { ApproveOptions } from './control-commands.ts'
 
@@ -57,9 +58,10 @@ export interface Batches<Tx> {
   /**
    * Closes a batch and cancels its transfers, but for those whose money may have moved: these carry on. What another transaction is enqueueing at this
    * moment is not canceled; cancel again once it has ended.
-   * @throws OutlayError `not_found`
+   * Who and why is in the audit.
+   * @throws OutlayError `not_found`; `missing_field` without an `actor` when people hold a transfer of it, whose hold ends with it
    */
-  cancel(tx: Tx, batchId: string): Promise<{ readonly canceled: number; readonly unended: number }>
+  cancel(tx: Tx, batchId: string, note?: OperatorNote): Promise<{ readonly canceled: number; readonly unended: number }>
   /**
    * Approves all held transfers of a batch that ask for approval, or none: those that this person has approved before stay as they are. Takes some
    * statements for each. Returns how many were approved, and how many of them are sent after the commit.

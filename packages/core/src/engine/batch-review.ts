@@ -11,10 +11,19 @@ const memberNames = ['transfers', 'totals', 'digest']
 const refuse = (field: string, message: string): OutlayError =>
   OutlayError.fromIssues([{ field: `expected${field}`, code: 'invalid_request', message }])
 
-/** Checks what is expected of a batch, before any SQL. */
-export function checkExpected(expected: unknown): asserts expected is ExpectedReview | undefined {
-  if (expected === undefined) return
+/**
+ * Checks what is expected of a batch, before any SQL. A member that is there and undefined is refused: whoever computes it means to compare, and without it
+ * anything would be approved.
+ */
+export function checkExpected(given: { readonly expected?: unknown } | undefined): void {
+  if (given === undefined || given === null || !Object.hasOwn(given, 'expected')) return
+  const { expected } = given
+  if (expected === undefined)
+    throw refuse('', 'is undefined; leave it out to approve whatever is held, or give what batches.review returned')
   checkNames(expected, memberNames, 'expected')
+  const missing = Object.entries(expected as ExpectedReview).find(([, value]) => value === undefined)
+  if (missing !== undefined)
+    throw refuse(`.${missing[0]}`, 'is undefined; leave it out, or give what batches.review returned')
   const { transfers, totals, digest } = expected as ExpectedReview
   if (transfers === undefined && totals === undefined && digest === undefined)
     throw refuse('', 'must have transfers, totals or digest, as batches.review returns them')

@@ -4,6 +4,7 @@ import { IdempotencyKey } from '../idempotency.ts'
 import { Metadata } from '../metadata.ts'
 import { checkNames } from '../option-names.ts'
 import type { Batch, BatchPort } from '../ports/batches.ts'
+import { readGivenNote } from './actors.ts'
 import type { Batches } from './batch-commands.ts'
 import { checkExpected, compareReview } from './batch-review.ts'
 import { isText } from './checked-text.ts'
@@ -51,20 +52,31 @@ export function createBatches<Tx>(backend: BatchPort<Tx> & HoldingBackend<Tx>, n
       }
       return backend.closeBatch(tx, batchId)
     },
-    async cancel(tx, batchId) {
+    async cancel(tx, batchId, note) {
+      const { actor = null, reason = null } = readGivenNote(note)
+      const held = actor === null && Id.is(batchId) ? await backend.lockHeldByPeople(tx, batchId) : undefined
+      if (held !== undefined) {
+        const message = `is required: people hold the transfer ${held} of the batch, and its end ends that hold`
+        throw OutlayError.fromIssues([{ field: 'actor', code: 'missing_field', message }])
+      }
       const canceled = Id.is(batchId) ? await backend.cancelBatch(tx, batchId) : undefined
       const { counts } = await find(batchId, tx)
+      const after = { batchId, canceled: canceled ?? 0 }
+      await backend.recordAudit(tx, { command: 'batches.cancel', actor, reason, transferId: null, before: null, after })
       return { canceled: canceled ?? 0, unended: counts.unended }
     },
     async approve(tx, batchId, given) {
       const { expected, ...approval } = given ?? {}
       checkApproval(approval)
-      checkExpected(expected)
+      checkExpected(given)
       await find(batchId, tx)
-      const ids = await backend.lockHeldOfBatch(tx, batchId)
-      // Of the locked ones alone: what is enqueued since is neither compared nor approved.
-      if (expected !== undefined) compareReview(batchId, expected, await backend.reviewBatch(batchId, tx, ids))
-      return approveAll(backend, tx, ids, approval)
+      const states = await backend.getHoldsOf(tx, await backend.lockHeldOfBatch(tx, batchId))
+      // What has expired ends soon, and does not keep the others from being approved.
+      const open = new Map([...states].filter(([, { isExpired }]) => !isExpired))
+      // Of these alone: what is enqueued since is neither compared nor approved.
+      if (expected !== undefined)
+        compareReview(batchId, expected, await backend.reviewBatch(batchId, tx, [...open.keys()]))
+      return approveAll(backend, tx, open, approval)
     },
     async pause(tx, batchId) {
       await find(batchId, tx)

@@ -3,6 +3,7 @@ import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { fingerprint, IdempotencyKey } from '../idempotency.ts'
 import type { AuditPort } from '../ports/audit.ts'
+import type { HeldState, HoldPort } from '../ports/holds.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { Effect, TransferCommandPort } from '../ports/transfer-commands.ts'
 import type { TransferPort } from '../ports/transfers.ts'
@@ -21,13 +22,15 @@ export const isKnowable = (transferId: unknown): boolean => Id.is(transferId)
 
 /** Cancels a transfer, or says why it cannot be. */
 export async function cancelTransfer<Tx>(
-  backend: TransferReader<Tx> & TransferCommandPort<Tx> & AuditPort<Tx>,
+  backend: TransferReader<Tx> & TransferCommandPort<Tx> & AuditPort<Tx> & Pick<HoldPort<Tx>, 'lockHolds'>,
   tx: Tx,
   transferId: string,
   note: unknown,
 ): Promise<void> {
   const { actor = null, reason: said = null } = readGivenNote(note)
   const was = isKnowable(transferId) ? await backend.get(transferId, tx) : undefined
+  // Behind the lock, so that nobody holds it between this and its end.
+  if (was !== undefined && actor === null) refuseUnnamed(transferId, await backend.lockHolds(tx, transferId))
   if (was !== undefined && (await backend.cancel(tx, transferId))) {
     const before = { stage: was.stage, status: was.status, reason: was.reason }
     const after = { stage: 'settled', status: 'canceled' }
@@ -35,6 +38,14 @@ export async function cancelTransfer<Tx>(
     return
   }
   throw notCancelable(await findTransfer(backend, tx, transferId))
+}
+
+/** Throws for a transfer that people hold: with its end their hold ends too, which needs a name as a release does. */
+function refuseUnnamed(transferId: string, state: HeldState | undefined): void {
+  const hold = state?.holds.find(({ name, policy }) => name === 'operator' && policy === undefined)
+  if (hold === undefined) return
+  const message = `is required: ${hold.actor ?? 'somebody'} holds the transfer ${transferId} (${hold.why}), and its end ends that hold`
+  throw OutlayError.fromIssues([{ field: 'actor', code: 'missing_field', message }])
 }
 
 /** Why a transfer cannot be canceled. */

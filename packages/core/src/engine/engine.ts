@@ -131,7 +131,8 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
   /**
    * Cancels a transfer that is held or was not sent, or whose attempts were all answered and refused. Its key stays its own: {@link
    * Transfers.resubmit} pays after all.
-   * @throws OutlayError `transfer_not_found`; `transfer_not_cancelable` when its money may have moved, or it is final.
+   * @throws OutlayError `transfer_not_found`; `transfer_not_cancelable` when its money may have moved, or it is final; `missing_field` without an `actor`
+   *   for one that people hold, whose hold ends with it.
    */
   cancel(tx: Tx, transferId: string, note?: OperatorNote): Promise<void>
   /**
@@ -178,7 +179,8 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    *   when the service accepted it after its end, or when the details of its counterparty are wiped, which they are 30 days after
    *   its end, and with the field `expiresAt` when that has passed; `environment_mismatch` when the gateway of this engine is for
    *   another environment than the transfer; `idempotency_key_mismatch` when the key stands for another transfer; `invalid_request` with the
-   *   field for times that cannot be, and any code of a broken rule for a correction.
+   *   field for times that cannot be, and any code of a broken rule for a correction; `missing_field` without `createdBy` for one that people held to its
+   *   end.
    */
   resubmit(tx: Tx, transferId: string, options?: ResubmitOptions): Promise<EnqueuedTransfer>
   /**

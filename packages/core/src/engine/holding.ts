@@ -11,7 +11,15 @@ import type { ApprovalResult, ApproveOptions, HeldTransfers } from './control-co
 /** What commands of held transfers need of the backend. */
 export type HoldingBackend<Tx> = Pick<
   Backend<Tx>,
-  'get' | 'getHolds' | 'lockHolds' | 'hold' | 'addApproval' | 'releaseHolds' | 'rejectHeld' | 'recordAudit'
+  | 'get'
+  | 'getHolds'
+  | 'getHoldsOf'
+  | 'lockHolds'
+  | 'hold'
+  | 'addApproval'
+  | 'releaseHolds'
+  | 'rejectHeld'
+  | 'recordAudit'
 >
 
 /** Checks an approval, before any SQL. */
@@ -99,50 +107,71 @@ async function approve<Tx>(
   backend: HoldingBackend<Tx>,
   tx: Tx,
   transferId: string,
-  { actor, roles = [], note }: ApproveOptions,
+  approval: ApproveOptions,
 ): Promise<ApprovalResult> {
   const before = await lockHeld(backend, tx, transferId, 'approved')
   refuseExpired(transferId, before)
-  refuseApprover(transferId, before, { actor, roles })
+  refuseApprover(transferId, before, approverOf(approval))
   const isComplete = findMissing(before).length === 0
-  const approvals = isComplete ? before.approvals : [...before.approvals, { actor, roles }]
+  if (!isComplete) await backend.addApproval(tx, [transferId], writtenApproval(approval))
+  // Read again: the host may have approved it twice at once in this transaction, and each has seen the state before both.
+  const now = isComplete ? before : await backend.getHolds(transferId, tx)
+  return applyApproval(backend, tx, { transferId, before, now: now ?? before }, approval)
+}
+
+const approverOf = ({ actor, roles = [] }: ApproveOptions) => ({ actor, roles })
+
+const writtenApproval = ({ actor, roles = [], note }: ApproveOptions) => ({ actor, roles, note })
+
+/** Ends the holds whose approvals are complete, and writes down the approval. */
+async function applyApproval<Tx>(
+  backend: HoldingBackend<Tx>,
+  tx: Tx,
+  { transferId, before, now }: { readonly transferId: string; readonly before: HeldState; readonly now: HeldState },
+  { actor, roles = [], note }: ApproveOptions,
+): Promise<ApprovalResult> {
   const isDone = ({ requirement }: Hold) =>
-    requirement !== undefined && Approval.missing(requirement, approvals).length === 0
-  const done = before.holds.filter(isDone)
-  const holds = before.holds.filter((hold) => !isDone(hold))
-  if (!isComplete) await backend.addApproval(tx, transferId, { actor, roles, note })
+    requirement !== undefined &&
+    Approval.isKnown(requirement) &&
+    Approval.missing(requirement, now.approvals).length === 0
+  const done = now.holds.filter(isDone)
+  const holds = now.holds.filter((hold) => !isDone(hold))
   const released = done.length > 0 && (await backend.releaseHolds(tx, transferId, done))
   await backend.recordAudit(tx, {
     ...{ command: 'transfers.approve', actor, reason: note ?? null, transferId },
     before: { holds: before.holds, approvals: before.approvals },
     after: { holds, roles, released },
   })
-  return { released, holds, missing: findMissing({ holds, approvals }) }
+  return { released, holds, missing: findMissing({ holds, approvals: now.approvals }) }
 }
 
-/** Approves those of the transfers that ask for it and that the actor has not approved yet, all of them or none. */
+/** Approves those of the locked transfers that ask for it and that the actor has not approved yet, all of them or none. */
 export async function approveAll<Tx>(
   backend: HoldingBackend<Tx>,
   tx: Tx,
-  ids: readonly string[],
+  states: ReadonlyMap<string, HeldState>,
   approval: ApproveOptions,
 ): Promise<{ readonly approved: number; readonly released: number }> {
-  const asking: string[] = []
-  for (const id of ids) {
-    const state = await backend.getHolds(id, tx)
-    // It ends soon, and does not keep the others from being approved.
-    if (state?.isExpired === true) continue
-    const isAsked = state?.holds.some(({ requirement }) => requirement !== undefined) === true
-    const isApproved = state?.approvals.some(({ actor }) => Approval.sameActor(actor, approval.actor)) === true
-    const approver = { actor: approval.actor, roles: approval.roles ?? [] }
-    if (!isAsked || (isApproved && !countsFor(state, approver))) continue
-    // Refused before anything is written.
-    refuseApprover(id, state, approver)
-    asking.push(id)
-  }
+  const approver = approverOf(approval)
+  const asking = [...states].filter(([, state]) => isAsking(state, approver))
+  // Refused before anything is written.
+  for (const [id, state] of asking) refuseApprover(id, state, approver)
+  const adding = asking.flatMap(([id, state]) => (findMissing(state).length === 0 ? [] : [id]))
+  if (adding.length > 0) await backend.addApproval(tx, adding, writtenApproval(approval))
+  const after = adding.length === 0 ? states : await backend.getHoldsOf(tx, adding)
   let released = 0
-  for (const id of asking) released += Number((await approve(backend, tx, id, approval)).released)
+  for (const [transferId, before] of asking) {
+    const change = { transferId, before, now: after.get(transferId) ?? before }
+    released += Number((await applyApproval(backend, tx, change, approval)).released)
+  }
   return { approved: asking.length, released }
+}
+
+/** True for what waits for this approver, and for what has all approvals and is held all the same. */
+function isAsking(state: HeldState, approver: Pick<Approval, 'actor' | 'roles'>): boolean {
+  if (!state.holds.some(({ requirement }) => requirement !== undefined)) return false
+  const isApproved = state.approvals.some(({ actor }) => Approval.sameActor(actor, approver.actor))
+  return !isApproved || countsFor(state, approver) || findMissing(state).length === 0
 }
 
 /** True when the approval brings the transfer nearer to what is asked for. */

@@ -11,7 +11,14 @@ import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
 interface Resubmitting<Tx> {
   readonly backend: Pick<
     Backend<Tx>,
-    'get' | 'effectOf' | 'counterparty' | 'recordResubmission' | 'forgetResubmission' | 'holdBatch' | 'recordAudit'
+    | 'get'
+    | 'effectOf'
+    | 'counterparty'
+    | 'recordResubmission'
+    | 'forgetResubmission'
+    | 'holdBatch'
+    | 'recordAudit'
+    | 'wasHeldByPeople'
   >
   readonly now: Date
   /** Prepares the request for the gateway and the environment of the ended transfer. */
@@ -31,6 +38,7 @@ export async function resubmit<Tx>(
   checkNames(options, optionNames)
   const { idempotencyKey, amount, destination, createdBy, ...times } = options
   const ended = await findEnded(backend, tx, transferId)
+  if (createdBy === undefined) await refuseUnnamed(backend, tx, ended)
   if (amount !== undefined && ended.request.quoteId !== undefined) {
     const message = `The transfer ${ended.id} has the amount of its quote; enqueue a new transfer with a new quote for another amount.`
     throw new OutlayError('conflict', message, { field: 'amount' })
@@ -65,6 +73,13 @@ export async function resubmit<Tx>(
   // Another transaction has enqueued under the key since, so there is no new transfer: its place is given back.
   const otherId = await findPlace(backend, tx, ended, transfer)
   return findSuccessor(backend, tx, ended, transfer, otherId === transfer.id ? undefined : otherId)
+}
+
+/** Throws for a transfer that people held to its end: whoever sends it all the same does so by name. */
+async function refuseUnnamed<Tx>(backend: Resubmitting<Tx>['backend'], tx: Tx, { id }: StoredTransfer): Promise<void> {
+  if (!(await backend.wasHeldByPeople(tx, id))) return
+  const message = `is required: people held the transfer ${id} when it ended, so say who resubmits it`
+  throw OutlayError.fromIssues([{ field: 'createdBy', code: 'missing_field', message }])
 }
 
 /** Writes down who resubmits what, and what is other than it was. */

@@ -65,6 +65,8 @@ export interface BatchPort<Tx> {
   closeBatch(tx: Tx, batchId: string): Promise<boolean>
   /** Closes a batch and cancels what has no effect; how many, or `undefined` when there is no such batch. */
   cancelBatch(tx: Tx, batchId: string): Promise<number | undefined>
+  /** Locks the transfers of a batch that can be canceled, and finds one that people hold. */
+  lockHeldByPeople(tx: Tx, batchId: string): Promise<string | undefined>
   /** Locks the held transfers of a batch, in the order of their ids, which it returns. */
   lockHeldOfBatch(tx: Tx, batchId: string): Promise<readonly string[]>
   /** What is held for approval in a batch, of these transfers alone if they are given. */

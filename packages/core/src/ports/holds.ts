@@ -64,17 +64,21 @@ export interface HeldState {
 export interface HoldPort<Tx> {
   /** What holds a transfer; without a transaction, as it is committed. `undefined` where there is no such transfer. */
   getHolds(transferId: string, tx?: Tx): Promise<HeldState | undefined>
-  /** The same, locked until the transaction ends: with what others wrote until they unlocked it. */
+  /** The same of many, as the transaction sees them, by their ids. */
+  getHoldsOf(tx: Tx, transferIds: readonly string[]): Promise<ReadonlyMap<string, HeldState>>
+  /** The same as `getHolds`, locked until the transaction ends: with what others wrote until they unlocked it. */
   lockHolds(tx: Tx, transferId: string): Promise<HeldState | undefined>
   /**
    * Holds a transfer that was never claimed, or adds to what holds it. `claimed` when a worker has, or may have, claimed it, or when it has ended;
    * `before` when an operator holds it already. From `held` on no worker claims it.
    */
   hold(tx: Tx, transferId: string, note: ControlNote): Promise<'held' | 'before' | 'claimed'>
-  /** Writes an approval of a locked transfer. */
-  addApproval(tx: Tx, transferId: string, approval: Omit<Approval, 'at'>): Promise<void>
+  /** Writes an approval of each of these locked transfers. */
+  addApproval(tx: Tx, transferIds: readonly string[], approval: Omit<Approval, 'at'>): Promise<void>
   /** Ends holds of a locked transfer; with the last one it goes to the outbox. True when it does. */
   releaseHolds(tx: Tx, transferId: string, holds: readonly Pick<Hold, 'name' | 'policy'>[]): Promise<boolean>
+  /** True for a transfer that people held when it ended, or hold. */
+  wasHeldByPeople(tx: Tx, transferId: string): Promise<boolean>
   /** Ends a locked transfer as canceled. False when it may have an effect. */
   rejectHeld(tx: Tx, transferId: string): Promise<boolean>
 }
