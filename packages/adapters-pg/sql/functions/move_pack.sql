@@ -4,7 +4,7 @@
 -- delete a transfer, and here its key goes on.
 create or replace function {{schema}}.move_pack(p_account_id text, p_move bigint, p_after text, p_limit integer, p_all boolean)
 returns table (packed integer, last_key text) language plpgsql security definer
-set search_path = pg_catalog set lock_timeout = '2s' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = pg_catalog, pg_temp set lock_timeout = '2s' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_ids text[];
   v_table text;

@@ -287,23 +287,6 @@ describe('the roles', async () => {
     for (const one of many) await commit('worker', (tx) => operator.transfers.cancel(tx, one.id, note))
   })
 
-  it('let the one that works count and hold by limits on sums, and nobody rewrite what they were', async () => {
-    const [web, operator] = [engineOf('enqueue'), engineOf('worker')]
-    const note = { actor: 'petra', reason: 'decided' }
-    const limit = { name: 'tight', most: { USD: '1' }, span: 'day', zone: 'UTC', accounts: ['limited'] } as const
-    await commit('worker', (tx) => operator.limits.set(tx, [limit], note))
-    const { id } = await commit('enqueue', (tx) => web.transfers.enqueue(tx, samplePayout('limited')))
-    await claimReady(as('worker'))
-    expect(await operator.transfers.get(id)).toMatchObject({ stage: 'held', reason: 'limit' })
-    expect(await engineOf('reader').limits.uses()).toMatchObject([{ limit: 'tight', held: 1 }])
-    await commit('worker', (tx) => operator.transfers.release(tx, id, { ...note, hold: 'limit', policy: 'tight' }))
-    expect(await claimReady(as('worker'))).toContain(id)
-    for (const part of ['worker', 'enqueue', 'reader'] as const)
-      await forbid(part, `update outlay.limit_version set actor = 'x'`)
-    for (const part of ['enqueue', 'reader'] as const) await forbid(part, 'update outlay.limit_use set used = 0')
-    await commit('worker', (tx) => operator.limits.set(tx, [], note))
-  })
-
   it('let nobody set policies without an audit entry, or of a version behind which there is none', async () => {
     const operator = engineOf('worker')
     const { version } = (await operator.policies.get()) ?? { version: 0 }
@@ -323,6 +306,23 @@ describe('the roles', async () => {
       { actor: 'petra', reason: 'again', login, after: { version: version + 2 } },
       { actor: 'petra', reason: 'by hand', login, before: { version }, after: { version: version + 1, policies: [] } },
     ])
+  })
+
+  it('let the one that works count and hold by limits on sums, and nobody rewrite what they were', async () => {
+    const [web, operator] = [engineOf('enqueue'), engineOf('worker')]
+    const note = { actor: 'petra', reason: 'decided' }
+    const limit = { name: 'tight', most: { USD: '1' }, span: 'day', zone: 'UTC', accounts: ['limited'] } as const
+    await commit('worker', (tx) => operator.limits.set(tx, [limit], note))
+    const { id } = await commit('enqueue', (tx) => web.transfers.enqueue(tx, samplePayout('limited')))
+    await claimReady(as('worker'))
+    expect(await operator.transfers.get(id)).toMatchObject({ stage: 'held', reason: 'limit' })
+    expect(await engineOf('reader').limits.uses()).toMatchObject([{ limit: 'tight', held: 1 }])
+    await commit('worker', (tx) => operator.transfers.release(tx, id, { ...note, hold: 'limit', policy: 'tight' }))
+    expect(await claimReady(as('worker'))).toContain(id)
+    for (const part of ['worker', 'enqueue', 'reader'] as const)
+      await forbid(part, `update outlay.limit_version set actor = 'x'`)
+    for (const part of ['enqueue', 'reader'] as const) await forbid(part, 'update outlay.limit_use set used = 0')
+    await commit('worker', (tx) => operator.limits.set(tx, [], note))
   })
 
   it('let the one that reads see what operators see, and change nothing', async () => {

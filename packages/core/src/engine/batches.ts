@@ -53,17 +53,9 @@ export function createBatches<Tx>(backend: BatchPort<Tx> & HoldingBackend<Tx>, n
       return backend.closeBatch(tx, batchId)
     },
     async cancel(tx, batchId, note) {
-      const { actor = null, reason = null } = readGivenNote(note)
-      const held = actor === null && Id.is(batchId) ? await backend.lockHeldByPeople(tx, batchId) : undefined
-      if (held !== undefined) {
-        const message = `is required: people hold the transfer ${held} of the batch, and its end ends that hold`
-        throw OutlayError.fromIssues([{ field: 'actor', code: 'missing_field', message }])
-      }
-      const canceled = Id.is(batchId) ? await backend.cancelBatch(tx, batchId) : undefined
+      const canceled = Id.is(batchId) ? await cancelNamed(backend, tx, batchId, note) : 0
       const { counts } = await find(batchId, tx)
-      const after = { batchId, canceled: canceled ?? 0 }
-      await backend.recordAudit(tx, { command: 'batches.cancel', actor, reason, transferId: null, before: null, after })
-      return { canceled: canceled ?? 0, unended: counts.unended }
+      return { canceled, unended: counts.unended }
     },
     async approve(tx, batchId, given) {
       const { expected, ...approval } = given ?? {}
@@ -84,4 +76,24 @@ export function createBatches<Tx>(backend: BatchPort<Tx> & HoldingBackend<Tx>, n
     },
     resume: async (tx, batchId) => Id.is(batchId) && backend.resumeBatch(tx, batchId),
   }
+}
+
+/** Cancels a batch and writes down who did. Returns how many transfers were canceled. */
+async function cancelNamed<Tx>(
+  backend: BatchPort<Tx> & HoldingBackend<Tx>,
+  tx: Tx,
+  batchId: string,
+  note: unknown,
+): Promise<number> {
+  const { actor = null, reason = null } = readGivenNote(note)
+  const held = actor === null ? await backend.lockHeldByPeople(tx, batchId) : undefined
+  if (held !== undefined) {
+    const message = `is required: people hold the transfer ${held} of the batch, and its end ends that hold`
+    throw OutlayError.fromIssues([{ field: 'actor', code: 'missing_field', message }])
+  }
+  const canceled = await backend.cancelBatch(tx, batchId)
+  if (canceled === undefined) return 0
+  const after = { batchId, canceled }
+  await backend.recordAudit(tx, { command: 'batches.cancel', actor, reason, transferId: null, before: null, after })
+  return canceled
 }
