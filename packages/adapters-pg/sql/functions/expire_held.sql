@@ -7,7 +7,7 @@ declare
 begin
   with due as materialized (
     select t.id from {{schema}}.transfer t
-    where t.stage = 'held' and t.expires_at <= (select clock_timestamp()) and t.id in (select h.transfer_id from {{schema}}.hold h)
+    where t.stage = 'held' and t.status = 'pending' and t.expires_at <= (select clock_timestamp()) and t.id in (select h.transfer_id from {{schema}}.hold h)
       and {{schema}}.effect_of(t) = 'none'
       and not exists (select from {{schema}}.known_database h where h.fenced_since is not null)
     order by t.expires_at limit p_limit for no key update of t skip locked

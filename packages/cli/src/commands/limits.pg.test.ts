@@ -52,7 +52,8 @@ describe('the commands of limits on sums', async () => {
     expect(findings).toContainEqual(
       expect.objectContaining({ code: 'limit_too_small', what: expect.stringMatching(/^1 transfer more than/) }),
     )
-    expect(await run('transfers', 'release', id, '--actor', 'olga', '--reason', 'urgent')).toMatchObject({ code: 0 })
+    const named = ['--hold', 'limit', '--policy', 'daily', '--actor', 'olga', '--reason', 'urgent']
+    expect(await run('transfers', 'release', id, ...named)).toMatchObject({ code: 0 })
     expect((await run('audit')).stdout).toContain('limits.set')
   })
 
