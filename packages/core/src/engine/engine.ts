@@ -179,8 +179,7 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    *   when the service accepted it after its end, or when the details of its counterparty are wiped, which they are 30 days after
    *   its end, and with the field `expiresAt` when that has passed; `environment_mismatch` when the gateway of this engine is for
    *   another environment than the transfer; `idempotency_key_mismatch` when the key stands for another transfer; `invalid_request` with the
-   *   field for times that cannot be, and any code of a broken rule for a correction; `missing_field` without `createdBy` for one that people held to its
-   *   end.
+   *   field for times that cannot be, and any code of a broken rule for a correction; `missing_field` without `createdBy` for one that people held.
    */
   resubmit(tx: Tx, transferId: string, options?: ResubmitOptions): Promise<EnqueuedTransfer>
   /**
