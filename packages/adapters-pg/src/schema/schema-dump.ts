@@ -38,7 +38,7 @@ const parts = {
     from pg_proc p where p.pronamespace = $1::regnamespace order by p.proname, p.oid::regprocedure::text collate "C"`,
   'settings of functions': `select p.proname as name, format('%s%s%s',
       case p.provolatile when 'i' then ' immutable' when 's' then ' stable' else '' end,
-      case when p.prosecdef then ' security definer' else '' end, ' set ' || array_to_string(p.proconfig, ', ')) as definition
+      case when p.prosecdef then ' security definer' else '' end, ' set ' || replace(array_to_string(p.proconfig, ', '), '"', '')) as definition
     from pg_proc p where p.pronamespace = $1::regnamespace and (p.provolatile <> 'v' or p.prosecdef or p.proconfig is not null)
     order by p.proname, p.oid::regprocedure::text collate "C"`,
 } as const
