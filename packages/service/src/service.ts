@@ -1,5 +1,6 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
-import { type Catalog, type Clock, createEngine, defaultCatalog, type Engine } from '@outlay/core'
+import { type Catalog, type Clock, createEngine, defaultCatalog, type Engine, type Logger } from '@outlay/core'
+import type { Pool } from 'pg'
 import { type Onboarding, startOnboarding } from './accounts/onboarding.ts'
 import { accountsRoutes } from './accounts/routes.ts'
 import { addressesRoutes } from './addresses/routes.ts'
@@ -104,6 +105,7 @@ export function createService(options: ServiceOptions): Service {
   checkServiceOptions(options)
   let life: ServiceLife | undefined
   const { context, engine, rails } = createContext(options, () => life?.isRunning() ?? false)
+  keepPool(options.pool, context.logger)
   const app = createApp(context, routesOf(context, rails, options))
   subscribeToEngine(context)
   subscribeToBlocked(context)
@@ -122,18 +124,20 @@ export function createService(options: ServiceOptions): Service {
   }
 }
 
+/** Pools whose lost connections are logged. */
+const kept = new WeakSet<Pool>()
+
+/** Logs connections that a pool loses while they are idle: without a listener, that ends the process, also one that was never started. */
+function keepPool(pool: Pool, logger: Logger): void {
+  if (kept.has(pool)) return
+  kept.add(pool)
+  pool.on('error', (error) => logger.warn({ error: error.name }, 'An idle connection was lost.'))
+}
+
 /** What one start opens, and how it is closed. */
 function createRun(context: ServiceContext, engine: Engine<Tx>, options: ServiceOptions): ServiceRun {
-  const { pool } = options
   const parts: Parts = {}
-  const onPoolError = (error: Error) => context.logger.warn({ error: error.name }, 'An idle connection was lost.')
-  const closeWith = async (...others: Parameters<typeof stagesOf>) => {
-    try {
-      await stopInStages(context, stagesOf(...others))
-    } finally {
-      pool.off('error', onPoolError)
-    }
-  }
+  const closeWith = (...others: Parameters<typeof stagesOf>) => stopInStages(context, stagesOf(...others))
   const take = (): Parts => {
     const taken = { ...parts }
     Object.assign(parts, stopped)
@@ -142,7 +146,6 @@ function createRun(context: ServiceContext, engine: Engine<Tx>, options: Service
   return {
     steps: [
       async () => {
-        pool.on('error', onPoolError)
         await reportUnboundRole(context, options.rails === 'simulated')
         await checkKeys(context)
       },

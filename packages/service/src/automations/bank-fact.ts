@@ -33,12 +33,13 @@ export function readDepositFact(said: unknown, catalog: Catalog): DepositFact | 
   return amount && { ...fact, amount }
 }
 
-/** The same amount with no more digits than its currency has. A currency that nobody knows keeps its own. */
-function inUnits({ value, currency }: Amount, catalog: Catalog): Amount | undefined {
-  const scale = catalog.valueType(currency)?.scale
+/** The same amount with no more digits than its currency has. In a currency that the catalog does not have it is no amount. */
+function inUnits({ value, currency: given }: Amount, catalog: Catalog): Amount | undefined {
+  const type = catalog.valueType(given)
+  if (type === undefined) return undefined
+  const { name: currency, scale } = type
   const [whole, digits = ''] = value.split('.')
-  const isInUnits = scale === undefined || !/[1-9]/.test(digits.slice(scale))
-  if (!isInUnits || !Amount.isPositive({ value, currency })) return undefined
+  if (/[1-9]/.test(digits.slice(scale)) || !Amount.isPositive({ value, currency })) return undefined
   const kept = digits.slice(0, scale)
   return { value: kept === '' ? `${whole}` : `${whole}.${kept}`, currency }
 }

@@ -46,6 +46,8 @@ export async function deposit(tx: Tx, context: ServiceContext, given: NewDeposit
   })
   const { id } = fact
   const checked = { id, accountId, addressId, valueType, transferType, amount, reference }
+  // A person has credited it since.
+  if (fact.resolution === 'applied') return { ...checked, outcome: 'credited' }
   if (fact.exceptionReason !== null) {
     if (fact.isNew) reportExceptions(context, [{ ...fact, reason: fact.exceptionReason }])
     return { ...checked, outcome: 'exception' }

@@ -105,7 +105,7 @@ const selectPolled = statement(
                 where o.applied_at is not null and o.payload #> '{failure,retriable}' is distinct from 'true'::jsonb
               ) as applied
          from {{schema}}.rail_fact o
-        where o.transfer_id = t.id and o.kind in ('accepted', 'settled', 'rejected', 'returned', 'canceled')
+        where o.transfer_id = t.id and o.kind in ('accepted', 'settled', 'rejected', 'returned', 'canceled', 'unreadable')
      ) e on true
     where t.id = any ($1)`,
   readPolled,

@@ -40,7 +40,7 @@ const upsertEndpoint = statement(
      (id, account_id, kind, url, event_types, status, created_at, updated_at)
    values ($1, $2, 'notice', $3, '{}', 'active', $4, $4)
    on conflict (id) do update
-      set url = excluded.url, status = 'active', disabled_reason = null, updated_at = excluded.updated_at`,
+      set url = excluded.url, proven = webhook_registration.proven and webhook_registration.url = excluded.url, status = 'active', disabled_reason = null, updated_at = excluded.updated_at`,
 )
 
 const insertNotice = statement(

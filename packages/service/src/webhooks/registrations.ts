@@ -248,6 +248,7 @@ const updateWebhook = statement(
   'webhook_registration_update',
   `update {{schema}}.webhook_registration
       set url = coalesce($3, url),
+          proven = proven and url = coalesce($3, url),
           event_types = coalesce($4, event_types),
           status = coalesce($5, status),
           disabled_reason = case when coalesce($5, status) = 'active' then null else disabled_reason end,
