@@ -125,6 +125,38 @@ describe('a limit on what leaves in a day', async () => {
     expect((await engine.limits.uses()).map(({ used, remaining }) => [used, remaining])).toEqual([['0.3', '0']])
   })
 
+  it('of a token counts what moves in it, in whatever currency it is stated', async () => {
+    const engine = open()
+    await set(engine, { ...daily, most: { USDC: '20' } })
+    await enqueueMany(engine, 3)
+    expect(await claimReady(pool)).toHaveLength(1)
+    expect(await used()).toEqual([12.5])
+  })
+
+  it('holds by a limit that was changed since it was read, and lets that go', async () => {
+    const engine = open()
+    await set(engine, daily)
+    await enqueueMany(engine, 3)
+    // The claim waits in the middle, behind what it has read of the limits.
+    await rows(`create function outlay.wait_for_test() returns trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock(4711); return new; end $$`)
+    await rows(`create trigger wait_for_test before update on outlay.transfer for each row when (new.reason = 'limit')
+      execute function outlay.wait_for_test()`)
+    const gate = await begin()
+    await gate.query('select pg_advisory_xact_lock(4711)')
+    const claiming = claimReady(pool)
+    await waitUntil(
+      async () => (await rows(`select from pg_locks where locktype = 'advisory' and not granted`)).length > 0,
+    )
+    await set(engine, { ...daily, name: 'another' })
+    await gate.query('commit')
+    expect(await claiming).toHaveLength(2)
+    await rows('drop function outlay.wait_for_test cascade')
+    const [held] = (await engine.transfers.find({ stage: 'held' })).transfers
+    expect((await engine.transfers.holds(held?.id ?? ''))?.holds).toMatchObject([{ name: 'limit', policy: 'daily' }])
+    expect(await sweepLimits(pool)).toBe(1)
+  })
+
   it('counts once what is sent again, in whatever day its outcome is unknown', async () => {
     const engine = open()
     await set(engine, daily)
