@@ -11,6 +11,10 @@ begin
   if not {{schema}}.move_hold(p_account_id, p_move, 'leaving') then
     return null;
   end if;
+  -- While a transfer is here, what holds it back is too.
+  if p_part = 'last' and exists (select from {{schema}}.transfer t where t.account_id = p_account_id) then
+    return 0;
+  end if;
   foreach v_table in array case p_part when 'first' then array['watched_account', 'found_transfer', 'batch']
     else array['account_client', 'account_throttle', 'counterparty', 'early_observation', 'found_transfer', 'return_reading', 'unauthorized_account',
       'account', 'stop', 'closed_batch', 'batch_count', 'batch_change', 'paused_batch', 'resumed_batch'] end

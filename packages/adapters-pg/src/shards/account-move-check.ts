@@ -19,7 +19,12 @@ export async function checkNodes(accountId: string, from: MoveNode, to: MoveNode
   if (here.environment !== null && there.environment !== null && here.environment !== there.environment)
     throw refuse(`the node "${from.name}" is of ${here.environment} and "${to.name}" of ${there.environment}.`)
   for (const [name, { isFenced }] of [[from.name, here] as const, [to.name, there] as const])
-    if (isFenced) throw refuse(`the node "${name}" is fenced; reconcile it first.`)
+    if (isFenced)
+      throw refuse(
+        `the node "${name}" may not send, since it is fenced or another database than before; reconcile it first.`,
+      )
+  if (here.stops !== there.stops)
+    throw refuse(`the nodes ${both} have other stops of everything or of gateways; stop the same on both, or start it.`)
   for (const [name, { closed, role }] of [[from.name, here] as const, [to.name, there] as const])
     if (closed !== null)
       throw refuse(

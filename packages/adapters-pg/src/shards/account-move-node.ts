@@ -50,7 +50,9 @@ const texts = {
   description: `select
       (select string_agg(m.name, ' ' order by m.name) from {{schema}}.migration m where m.name ~ '^\\d') as migrations,
       (select k.environment from {{schema}}.known_database k) as environment,
-      exists (select from {{schema}}.known_database k where k.fenced_since is not null) as is_fenced,
+      (select coalesce(s.state ->> 'unfamiliar', s.state ->> 'fence') is not null from (select {{schema}}.sending_state()) s (state)) as is_fenced,
+      coalesce((select string_agg(concat_ws(' ', s.scope, nullif(s.name, '')), ', ' order by s.scope, s.name)
+        from {{schema}}.stop s where s.scope <> 'account'), '') as stops,
       coalesce((select v.policies::text from {{schema}}.policy_state p join {{schema}}.policy_version v on v.version = p.version), '[]') as policies,
       coalesce((select v.limits::text from {{schema}}.limit_version v order by v.version desc limit 1), '[]') as limits,
       (select u.table_name from unnest({{schema}}.moved_tables()) u (table_name)
@@ -174,6 +176,7 @@ const readDescription = rowDecoder('node', {
   migrations: Column.nullable(Column.text),
   environment: Column.nullable(Column.text),
   isFenced: Column.boolean,
+  stops: Column.text,
   policies: Column.text,
   limits: Column.text,
   closed: Column.nullable(Column.text),
