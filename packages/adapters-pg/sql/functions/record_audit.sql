@@ -1,8 +1,9 @@
 -- Writes down a command in its transaction. It has the rights of its owner: nobody else may write the table. The login is that of the session, whatever its role.
--- What set_policies() has written down in this transaction is not written twice. No name in it is searched for, so it has no path of its own.
+-- What set_policies() has written down in this transaction is not written twice. Its path keeps operators and functions of a caller out.
 create or replace function {{schema}}.record_audit(
   p_command text, p_actor text, p_reason text, p_transfer_id text, p_before jsonb, p_after jsonb
-) returns void language plpgsql security definer as $$
+) returns void language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
 begin
   if p_command = 'policies.set' and (
     select a.transaction = pg_current_xact_id() and a.after -> 'version' = p_after -> 'version'

@@ -275,7 +275,7 @@ describe('the roles', async () => {
     // An operator of the caller's would run with the rights of the owner.
     const borrowing = await as('reader').query(
       `select proname from pg_proc where pronamespace = 'outlay'::regnamespace and prosecdef
-       and proname <> 'record_audit' and not coalesce('search_path=pg_catalog, pg_temp' = any (proconfig), false)`,
+       and not coalesce('search_path=pg_catalog, pg_temp' = any (proconfig), false)`,
     )
     expect(borrowing.rows).toEqual([])
     for (const part of ['enqueue', 'reader'] as const) {

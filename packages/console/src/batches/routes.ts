@@ -174,8 +174,8 @@ export const batchRoutes: readonly Route[] = [
   route({
     ...{ ...about, id: 'cancelBatch', path: '/batches/:batchId/cancel', permission: 'act', body: reasonBody },
     summary: 'Closes a batch and cancels its transfers whose money cannot have moved',
-    handle: change('batches.cancel', async ({ context, subject }, tx) => ({
-      ...(await context.engine.batches.cancel(tx, subject.id)),
+    handle: change('batches.cancel', async ({ context, person, subject, body }, tx) => ({
+      ...(await context.engine.batches.cancel(tx, subject.id, { actor: person.actor, reason: body.reason })),
     })),
   }),
   route({

@@ -86,8 +86,10 @@ const actions: readonly BulkAction[] = [
 /** What a dry run shows: the digest changes with the action, with each transfer that enters or leaves, and with the state of each. */
 function describe(action: string, transfers: readonly StoredTransfer[]) {
   const hash = createHash('sha256').update(action)
-  for (const { id, stage, status, reason, request } of transfers)
-    hash.update(`\n${JSON.stringify([id, stage, status, reason, request.amount.value, request.amount.currency])}`)
+  for (const { id, stage, status, reason, request, updatedAt } of transfers)
+    hash.update(
+      `\n${JSON.stringify([id, stage, status, reason, request.amount.value, request.amount.currency, updatedAt])}`,
+    )
   const totals = sumTotals(
     transfers.map(({ status, request: { amount } }) => ({
       ...{ currency: amount.currency, status, count: 1, amount: amount.value },

@@ -29,7 +29,7 @@ export interface PageWish {
  * The accounts to search, one search for each; `undefined` stands for all accounts.
  * @throws OutlayError `not_found` for an account that the person may not read, whether it exists or not
  */
-function accountsOf(accounts: Accounts, { accountId }: Filter): readonly (string | undefined)[] {
+export function accountsOf(accounts: Accounts, { accountId }: Filter): readonly (string | undefined)[] {
   if (accountId !== undefined) {
     if (!covers(accounts, accountId)) throw notFound()
     return [accountId]

@@ -1,10 +1,10 @@
 import { Amount } from '@outlay/core'
 import { z } from 'zod'
-import { type Accounts, covers } from '../authorization/scope.ts'
+import type { Accounts } from '../authorization/scope.ts'
 import { component } from '../component.ts'
 import type { ConsoleContext } from '../context.ts'
-import { notFound } from '../http/problem.ts'
 import { compact, type Filter } from './filter.ts'
+import { accountsOf } from './search.ts'
 
 /** What transfers come to, in one currency and status. */
 export const totalSchema = component(
@@ -26,11 +26,8 @@ export async function addTotals(
   accounts: Accounts,
   { createdAfter, createdBefore, ...filter }: Filter,
 ): Promise<readonly Total[]> {
-  const { accountId } = filter
-  if (accountId !== undefined && !covers(accounts, accountId)) throw notFound()
-  const wanted = accountId !== undefined ? [accountId] : accounts === 'all' ? [undefined] : accounts
   const found: Total[] = []
-  for (const one of wanted) {
+  for (const one of accountsOf(accounts, filter)) {
     const query = compact({ ...filter, accountId: one, since: createdAfter, until: createdBefore })
     found.push(...(await inspection.totals(query)))
   }

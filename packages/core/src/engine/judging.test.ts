@@ -104,6 +104,17 @@ describe('the judgement of very many transfers', () => {
     await expect(enqueue(transfers(1, 'wire'))).rejects.toMatchObject({ code: 'policy_refused' })
   })
 
+  it('takes a payee that is given in full for one outside, also where the token is converted on the way', async () => {
+    const { enqueue, set, written } = judgement()
+    set('one', { name: 'payouts', when: { flows: ['payout'] }, approvals: [{}] })
+    const address = { name: 'Ada', address: '0x7A39EB597C91DA3F10F8702982A20372C2EB6499', transferTypes: ['base'] }
+    const [transfer] = transfers(1)
+    if (transfer === undefined) throw new Error('There is one.')
+    const destination = { address, valueType: 'SBC', transferType: 'base' }
+    await enqueue([{ ...transfer, request: { ...transfer.request, destination } as unknown as NewTransfer['request'] }])
+    expect(written).toEqual([{ tag: 'one', policies: ['payouts'] }])
+  })
+
   it('is by the policies with which it began, whatever others read meanwhile', async () => {
     const gate = Promise.withResolvers<void>()
     const { enqueue, set, written } = judgement(() => gate.promise)

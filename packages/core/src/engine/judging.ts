@@ -157,7 +157,9 @@ function judgeOne(
     return { holds: [], issue: { field, code: 'policy_unknown', message } }
   }
   const { source, destination } = transfer.request
-  const flow = TransferFlow.classify({ source, destination }, facts.catalog)
+  // What is given in full is no wallet of the service.
+  const known = destination.address === undefined ? {} : ({ destination: 'external' } as const)
+  const flow = TransferFlow.classify({ source, destination }, facts.catalog, known)
   const verdict = Policy.judge(policies, transfer, { ...facts, flow })
   if (verdict.refusal !== undefined) {
     const { policy, why } = verdict.refusal

@@ -89,7 +89,11 @@ async function auditResubmission<Tx>(
   ended: StoredTransfer,
   { id, stage, request, createdBy }: EnqueuedTransfer,
 ): Promise<void> {
-  const describe = ({ amount, destination }: StoredTransfer['request']) => ({ amount, destination })
+  // No more of the payee than who reads the audit may see.
+  const describe = ({ amount, destination: { addressId, valueType, transferType } }: StoredTransfer['request']) => ({
+    amount,
+    destination: { addressId, valueType, transferType },
+  })
   await backend.recordAudit(tx, {
     ...{ command: 'transfers.resubmit', actor: createdBy ?? null, reason: null, transferId: ended.id },
     before: { status: ended.status, createdBy: ended.createdBy ?? null, ...describe(ended.request) },
