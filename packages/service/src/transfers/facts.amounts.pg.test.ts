@@ -88,6 +88,26 @@ describe.each([
     expect(await payments.exceptions({ transferId: transfer.id })).toEqual([])
     await expectSoundLedger(context)
   })
+
+  it('is credited as received by that policy, also where its arrival and its settlement come together', async () => {
+    const before = await payments.balance()
+    const transfer = await payments.wireOnramp('100.00')
+    const { transfers } = context.engine
+    const get: typeof transfers.get = async (...given) => {
+      const found = await transfers.get(...given)
+      // What the engine has ended is posted before the facts are applied again.
+      if (found?.status === 'complete') await payments.reaches(transfer.id, 'complete')
+      return found
+    }
+    const engine = { ...context.engine, transfers: { ...transfers, get } }
+    const crediting = applyFacts({ ...context, engine, amountPolicy: 'credit_received' })
+    const of = (kind: 'accepted' | 'settled') => payments.factOf(transfer, kind, { amount: usd(amount) })
+    await crediting([await of('accepted'), await of('settled')])
+    expect((await payments.reaches(transfer.id, 'complete')).amount).toEqual(usd(amount))
+    expect(await payments.balance()).toBe(before + received)
+    expect(await payments.exceptions({ transferId: transfer.id })).toEqual([])
+    await expectSoundLedger(context)
+  })
 })
 
 it('a wire that is held leaves the settlement account when a person dismisses it, and its transfer fails when it goes back', async () => {

@@ -233,12 +233,23 @@ async function observe(tx: Tx, context: ServiceContext, judged: readonly JudgedF
   const groups = Map.groupBy(applied, ({ fact, transfer }) => `${needsNoEngine(transfer)} ${fact?.accountId}`)
   for (const group of groups.values()) {
     const observations = group.flatMap(({ fact }) => (fact === undefined ? [] : [observationFrom(fact)]))
-    const changed = await context.engine.transfers.observe(tx, group[0]?.fact?.accountId ?? '', observations)
-    // If the engine does not know one of them yet, the rail reports all of them again; by then the engine knows each.
-    const isSure = needsNoEngine(group[0]?.transfer) || changed === group.length
+    const tell = () => context.engine.transfers.observe(tx, group[0]?.fact?.accountId ?? '', observations)
+    // If the engine does not know one of them yet, the rail reports all of them again; by then the engine knows each. Until then it is told of
+    // none: a transfer that it ends is posted without what the fact says of the amount.
+    const isSure = needsNoEngine(group[0]?.transfer)
+      ? await tell().then(() => true)
+      : await keepIf(tx, async () => (await tell()) === group.length)
     if (!isSure) for (const { id } of group) left.add(id)
   }
   return left
+}
+
+/** Takes back what was written unless it resolves with true. */
+async function keepIf(tx: Tx, write: () => Promise<boolean>): Promise<boolean> {
+  await tx.query('savepoint facts_of_account')
+  const isKept = await write()
+  await tx.query(`${isKept ? '' : 'rollback to savepoint facts_of_account; '}release savepoint facts_of_account`)
+  return isKept
 }
 
 /** True for a transfer whose payment the engine knows, and for one that has ended, by a cancellation before it was sent, say. */
