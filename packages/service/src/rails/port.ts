@@ -169,7 +169,10 @@ export interface VirtualAccountFact {
 
 /** Money that has arrived at a virtual account. */
 export interface DepositFact {
-  /** The bank's reference, unique on its rail forever: the IMAD of a wire, the trace number of an ACH entry. */
+  /**
+   * The bank's reference, unique on its rail forever: the IMAD of a wire. The trace number of an ACH entry is unique in its file alone, and many
+   * originators begin again with each: put the settlement date and the batch before it. A deposit with the reference of an earlier one is that one.
+   */
   readonly reference: string
   readonly transferType: 'wire' | 'ach_credit'
   /** Nine digits. */
