@@ -1,4 +1,5 @@
 import { OutlayError, type Policy } from '@outlay/core'
+import type { PoolClient } from 'pg'
 import { creator } from '../environment/tenant.ts'
 import { startWorker } from '../workers/worker.ts'
 import { findPayout } from './host-payouts.ts'
@@ -64,15 +65,30 @@ async function decideAbout(
         case 'hold_back':
           return (await transfers.hold(tx, id, note)) ? 'held' : 'held before'
         case 'let_go':
-          return (await transfers.get(id, tx))?.stage === 'held' && (await transfers.release(tx, id, note))
-            ? 'let go'
-            : 'not held'
+          return letGo(transfers, tx, id, note)
       }
     })
   } catch (error) {
     if (!OutlayError.is(error)) throw error
     return error.code
   }
+}
+
+/** Ends every hold that a person may end, each by its name. */
+async function letGo(
+  transfers: Run['office']['engine']['transfers'],
+  tx: PoolClient,
+  id: string,
+  note: { readonly actor: string; readonly reason: string },
+): Promise<string> {
+  const { holds = [] } = (await transfers.holds(id, tx)) ?? {}
+  let released = 0
+  for (const { name, policy } of holds) {
+    if (name === 'approval') continue
+    const named = name === 'operator' ? { hold: name } : { hold: name, policy }
+    released += Number(await transfers.release(tx, id, { ...note, ...named }))
+  }
+  return released > 0 ? 'let go' : 'not held'
 }
 
 /** Everybody who may decides about what is still held, so that a run comes to its end. */
