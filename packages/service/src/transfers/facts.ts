@@ -233,12 +233,12 @@ async function observe(tx: Tx, context: ServiceContext, judged: readonly JudgedF
   const groups = Map.groupBy(applied, ({ fact, transfer }) => `${needsNoEngine(transfer)} ${fact?.accountId}`)
   for (const group of groups.values()) {
     const observations = group.flatMap(({ fact }) => (fact === undefined ? [] : [observationFrom(fact)]))
-    const tell = () => context.engine.transfers.observe(tx, group[0]?.fact?.accountId ?? '', observations)
-    // If the engine does not know one of them yet, the rail reports all of them again; by then the engine knows each. Until then it is told of
+    const report = () => context.engine.transfers.observe(tx, group[0]?.fact?.accountId ?? '', observations)
+    // If the engine does not know one of them yet, the rail reports all of them again; by then the engine knows each. Until then it receives
     // none: a transfer that it ends is posted without what the fact says of the amount.
     const isSure = needsNoEngine(group[0]?.transfer)
-      ? await tell().then(() => true)
-      : await keepIf(tx, async () => (await tell()) === group.length)
+      ? await report().then(() => true)
+      : await keepIf(tx, async () => (await report()) === group.length)
     if (!isSure) for (const { id } of group) left.add(id)
   }
   return left
