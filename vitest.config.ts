@@ -25,7 +25,7 @@ export default defineConfig({
           name: 'unit',
           include: tests('.test.ts'),
           testTimeout: 120_000,
-          exclude: ['**/*.pg.test.ts', ...endToEnd, '**/node_modules/**'],
+          exclude: ['**/*.pg.test.ts', '**/*.browser.test.ts', ...endToEnd, '**/node_modules/**'],
         },
       },
       {
@@ -51,6 +51,18 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           retry,
           maxConcurrency: 8,
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: tests('.browser.test.ts'),
+          globalSetup: ['packages/testing/src/vitest-setup.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
+          retry,
         },
       },
       { test: { name: 'tidy', include: ['tidy/**/*.test.ts'], testTimeout: 120_000 } },

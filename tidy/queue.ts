@@ -23,7 +23,7 @@ const known = new RegExp(`\\b(${names.join('|')})\\b|\\{\\{queue\\}\\}`)
 const doors = [
   ...['packages/adapters-pg/test/queue.ts', 'packages/cli/test/queue.ts', 'packages/testing/src/conformance/queue.ts'],
   ...['bench/src/contenders/queue.ts', 'e2e/src/queue.ts', 'examples/payroll/src/report.ts', 'simulator/src/queue.ts'],
-  'examples/fastify-mikro-orm/src/database.ts',
+  ...['examples/fastify-mikro-orm/src/database.ts', 'packages/console/test/queue.ts'],
 ]
 
 /** Tables and columns of pg-boss as tests write them. */

@@ -15,9 +15,9 @@ export interface File {
 /** Something that breaks a house rule: where, and what to do about it. */
 export type Finding = string
 
-const binary = /\.(png|jpg|gif|ico|woff2?|pdf|tgz)$/
+const binary = /\.(png|jpg|gif|webp|ico|woff2?|pdf|tgz)$/
 
-/** Reads every file that git tracks or would add, without deleted ones. */
+/** Reads every file that git tracks or would add, without deleted ones. Pictures and the like have no text. */
 export const readFiles = (): readonly File[] => {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
@@ -25,13 +25,14 @@ export const readFiles = (): readonly File[] => {
     maxBuffer: 64 * 1024 * 1024,
   })
   return [...new Set(listed.split('\0'))]
-    .filter((path) => path !== '' && path !== 'pnpm-lock.yaml' && !binary.test(path))
+    .filter((path) => path !== '' && path !== 'pnpm-lock.yaml')
     .flatMap((path) => readOne(path))
 }
 
 const readOne = (path: string): readonly File[] => {
   try {
-    return [{ path, text: readFileSync(join(root, path), 'utf8') }]
+    const text = readFileSync(join(root, path), 'utf8')
+    return [{ path, text: binary.test(path) ? '' : text }]
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ENOENT') return []
     throw error

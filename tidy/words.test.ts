@@ -46,8 +46,8 @@ describe('the checks of words', () => {
     ['a.ts', 'export interface Pacer {}'],
     ['a.ts', 'const told = []'],
     ['a.ts', 'interface Lane {}'],
-    ['a.sql', 'select t.follow_at from transfer t'],
-    ['page-follower.ts', ''],
+    ['a.sql', 'select t.sight_at from transfer t'],
+    ['page-teller.ts', ''],
   ])('report the retired word in %s "%s"', (path, text) => {
     expect(findRetiredNames({ path, text })).toHaveLength(1)
   })

@@ -53,7 +53,6 @@ const retired: ReadonlyMap<string, string> = new Map([
   ...['look', 'looks', 'looked', 'looking', 'sight', 'sights', 'sighting', 'sightings', 'sighted'].map(
     (word) => [word, 'poll, read, check or observation'] as const,
   ),
-  ...['follow', 'follows', 'followed', 'following', 'follower'].map((word) => [word, 'poll'] as const),
   ...['pace', 'paces', 'paced', 'pacer', 'pacing'].map((word) => [word, 'throttle or rate'] as const),
   ...['tell', 'tells', 'told', 'telling', 'teller', 'tellers', 'hear', 'hears', 'heard', 'hearing'].map(
     (word) => [word, 'notify, deliver, report or receive'] as const,
@@ -78,7 +77,7 @@ const findRetired = (name: string): string | undefined =>
         .find((word) => retired.has(word))
 
 /** Retired words that plain English needs in prose. */
-const ordinary = /^(follow(s|ed|ing|er)?|hearing|pacing|meet(s|ing)?)$/
+const ordinary = /^(hearing|pacing|meet(s|ing)?)$/
 
 /** What is no use of a retired word: `look up` and `looks like` have no better words, and streets have names. */
 const idioms = /\blook(s|ed|ing)? (up|like)\b|\bPark\b/g

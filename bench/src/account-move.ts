@@ -7,8 +7,10 @@ import { openServer } from './server.ts'
 import { summarize } from './spread.ts'
 
 // A move of one account with many open payouts between two databases: how long it is paused, how long each step takes, and what another account of the node
-// that it leaves has of it meanwhile. The argument is the number of payouts.
-const count = Number(process.argv[2] ?? 100_000)
+// that it leaves has of it meanwhile. The arguments are the numbers of open payouts and of ended ones.
+const open = Number(process.argv[2] ?? 100_000)
+const ended = Number(process.argv[3] ?? 0)
+const count = open + ended
 const slice = 5_000
 const [moved, other] = ['01K8ACCT0000000000000MOVED', '01K8ACCT0000000000000OTHER']
 
@@ -28,6 +30,24 @@ async function fill(host: Host): Promise<void> {
     }))
     await host.transaction(moved, (tx) => host.transfers.enqueueMany(tx, requests))
   }
+}
+
+/** Ends the first payouts as a worker does: with an attempt and two events more. */
+async function endFirst(pool: Pool): Promise<void> {
+  if (ended === 0) return
+  await pool.query(
+    `create temporary table ending as select t.id from outlay.transfer t where t.account_id = '${moved}' order by t.id limit ${ended};
+     delete from outlay.outbox o using ending e where o.id = outlay.job_id(e.id);
+     insert into outlay.attempt (transfer_id, attempt, worker, answered_at, outcome, remote_id)
+     select e.id, 1, 'bench', clock_timestamp(), 'accepted', 'remote-' || e.id from ending e;
+     insert into outlay.event (transfer_id, sequence, type, stage, status, attempt, remote_id)
+     select e.id, s.sequence, s.type, s.stage, s.status, 1, 'remote-' || e.id
+     from ending e cross join (values (2, 'transfer.submitted', 'submitted', 'processing'), (3, 'transfer.completed', 'settled', 'complete'))
+       as s (sequence, type, stage, status);
+     update outlay.transfer t set stage = 'settled', status = 'complete', attempt = 1, event_sequence = 3, remote_id = 'remote-' || t.id
+     from ending e where t.id = e.id`,
+  )
+  await pool.query('vacuum analyze outlay.transfer, outlay.event, outlay.attempt')
 }
 
 /** Enqueues for the other account, one after the other, until it is stopped; gives the times of each in milliseconds. */
@@ -65,6 +85,7 @@ const host: Host = shards({
 await host.migrate()
 for (const account of [moved, other]) await route.assign(account, 'east')
 await fill(host)
+await endFirst(east.pool)
 const quiet = enqueueOthers(host)
 await new Promise((resolve) => setTimeout(resolve, 5_000))
 const before = await quiet()

@@ -19,10 +19,10 @@ export const usage = `bench [workload…] [--rounds N] [--seconds S] [--size N] 
 
   workload     enqueue, enqueue-many, dispatch, drain, wake-up, pick-up, fairness, scale-out, snapshot, growth,
                polling, service, hot-wallet, end-to-end, restart, backend-kill, held-snapshot, table-growth, contention,
-               batches, shards; all of them when none is named
+               batches, shards, limits, guarantees; all of them when none is named
   --rounds     measured rounds per contender (default 5)
   --seconds    length of one measured round (default: the workload's own)
-  --size       drain, batches: transfers; fairness: largest backlog; growth: transfers of history; polling: transfers in
+  --size       drain, batches, limits, guarantees: transfers; fairness: largest backlog; growth: transfers of history; polling: transfers in
                flight (default: the workload's own)
   --json       also writes every round to FILE
 

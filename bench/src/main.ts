@@ -15,8 +15,10 @@ import { enqueue } from './workloads/enqueue.ts'
 import { enqueueMany } from './workloads/enqueue-many.ts'
 import { fairness } from './workloads/fairness.ts'
 import { growth } from './workloads/growth.ts'
+import { guaranteesWorkload } from './workloads/guarantees.ts'
 import { heldSnapshot } from './workloads/held-snapshot.ts'
 import { hotWallet } from './workloads/hot-wallet.ts'
+import { limitsWorkload } from './workloads/limits.ts'
 import { pickUp } from './workloads/pick-up.ts'
 import { polling } from './workloads/polling.ts'
 import { restart } from './workloads/restart.ts'
@@ -49,6 +51,8 @@ const workloads: readonly Workload[] = [
   contention,
   batches,
   shardsWorkload,
+  limitsWorkload,
+  guaranteesWorkload,
 ]
 const defaultRounds = 5
 

@@ -29,6 +29,9 @@ describeGateway('httpGateway, before the service', async (through) => {
     transferTypes: ['wire', 'ach_credit'],
   }
   const { id: bankId } = await client.addresses.createExternal(accountId, bank)
+  const { id: oldId } = await client.addresses.createExternal(accountId, { ...bank, accountNumber: '1000006791' })
+  const setStatus = (status: 'active' | 'archived') => client.addresses.update(accountId, oldId, { status })
+  await setStatus('archived')
   const payout = (value: string, addressId = bankId): TransferRequest => ({
     amount: { value, currency: 'USD' },
     source: { addressId: wallet.addressId, valueType: 'USDC', transferType: 'base' },
@@ -46,7 +49,8 @@ describeGateway('httpGateway, before the service', async (through) => {
     request: () => payout('10.25'),
     countPayments: () => count(client.transfers.iterate(accountId)),
     submits: { method: 'POST', path: /\/transfers$/ },
-    refused: () => payout('10.25', '01890a5d-ac96-774b-bcce-b302099a8057'),
+    refused: () => payout('10.25', oldId),
+    permit: async () => void (await setStatus('active')),
     unfunded: () => payout('2000000'),
     counterparty: () => ({ kind: 'bank_account', ...bank, accountNumber: '1000006790' }),
     countCounterparties: () => count(client.addresses.iterate(accountId, { type: 'external' })),

@@ -112,6 +112,7 @@ declare global {
   const createPayouts: (options: EngineOptions<Transaction>) => HostEngine
   const createEngine: typeof import('@outlay/core').createEngine
   const credit: (tx: Transaction, accountId: string, amount: Amount, type: string) => Promise<void>
+  const bookPayout: (tx: Transaction, transferId: string, amount: Amount) => Promise<void>
   const reopenInvoice: (tx: Transaction, transferId: string, amount: Amount, code: string) => Promise<void>
   const drizzleDriver: typeof import('@outlay/adapters-pg/drizzle').drizzleDriver
   const eq: typeof import('drizzle-orm').eq

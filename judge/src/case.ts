@@ -46,6 +46,7 @@ export interface Case {
   readonly history: History
   readonly payouts: readonly Payout[]
   readonly foreign: ReadonlySet<string>
+  readonly paidOtherwise: ReadonlySet<string>
   /** The skipped time until a moment, in milliseconds. */
   travelled(at: number): number
 }
@@ -57,6 +58,7 @@ export function openCase(recorded: History): Case {
   const history = { ...recorded, exchanges }
   const { host, service } = history
   const foreign = new Set(host.flatMap((line) => (line.kind === 'foreign' ? [line.remote] : [])))
+  const paidOtherwise = new Set(host.flatMap((line) => (line.kind === 'paid_otherwise' ? [line.remote] : [])))
   const intents = Map.groupBy(
     host.filter((line) => line.kind === 'intent'),
     ({ reference }) => reference,
@@ -89,7 +91,7 @@ export function openCase(recorded: History): Case {
   })
   const travels = host.filter((line) => line.kind === 'travel')
   const travelled = (at: number) => travels.reduce((sum, line) => (line.at <= at ? sum + line.ms : sum), 0)
-  return { history, payouts, foreign, travelled }
+  return { history, payouts, foreign, paidOtherwise, travelled }
 }
 
 function readCreate(exchange: Exchange): readonly Create[] {

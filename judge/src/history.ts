@@ -63,8 +63,8 @@ export type HostLine =
   | { readonly kind: 'unwell' | 'well'; readonly at: number; readonly account: string | null; readonly why: string }
   /** Rows were moved into the past, as if so much time had passed. */
   | { readonly kind: 'travel'; readonly at: number; readonly ms: number }
-  /** A transfer that another system created. */
-  | { readonly kind: 'foreign'; readonly at: number; readonly remote: string }
+  /** A transfer that another system created, or of which a person at the service accepted that another amount was paid. */
+  | { readonly kind: 'foreign' | 'paid_otherwise'; readonly at: number; readonly remote: string }
   /** A deposit into a wallet from outside. */
   | {
       readonly kind: 'funded'

@@ -10,6 +10,9 @@ export const invariants = {
   quotes_once: 'A quote is used by one transfer at most, of its account, with its amounts, before it expires.',
   approved_by_two:
     'What a policy holds is sent after two others than its creator have approved it, whatever a process knew of the policies.',
+  screened:
+    'What a policy holds for screening is sent after the screener let it pass, or somebody did by name, and never for want of an answer.',
+  audit_chained: 'Every entry of the audit is in its chain in the end, and fits it, whatever has died.',
   within_limits:
     'No more leaves in a day, of an account and of all, than its limit says, but for what a person let go beyond it.',
   effects_once: 'What each subscriber did is what happened: once each, in order per transfer.',

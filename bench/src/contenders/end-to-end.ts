@@ -20,6 +20,8 @@ export interface EndToEndHost {
   start(): Promise<void>
   /** Waits until requests in flight have ended. */
   stop(): Promise<void>
+  /** Called at each answer of the service to a create. */
+  onAnswer: () => void
   /** The number sent, according to the host's database. */
   countSent(): Promise<number>
   close(): Promise<void>
@@ -39,10 +41,11 @@ export async function openOutlayEndToEnd(
   const { database } = outlay
   await createHostTable(database.admin)
   let running: Engine<PoolClient> | undefined
-  return {
+  const host: EndToEndHost = {
     name: 'outlay',
     database,
     service,
+    onAnswer: () => undefined,
     send: (client, n) => outlay.sender.transfers.enqueue(client, stage.payout(n)),
     async start() {
       const gateway = httpGateway({
@@ -51,13 +54,19 @@ export async function openOutlayEndToEnd(
         credentials: stage.credentials,
         maxConcurrent: inFlight,
       })
-      running = outlay.makeEngine(gateway)
+      const submit: typeof gateway.submit = async (submission, options) => {
+        const answer = await gateway.submit(submission, options)
+        host.onAnswer()
+        return answer
+      }
+      running = outlay.makeEngine({ ...gateway, submit })
       await running.start({ concurrency: inFlight })
     },
     stop: async () => running?.stop(),
     countSent: () => database.count('select count(*) from outlay.transfer where remote_id is not null'),
     close: () => outlay.close(),
   }
+  return host
 }
 
 /** pg-boss's documented worker: `work()` with a handler that makes the request. */
@@ -83,10 +92,11 @@ export async function openPgBossEndToEnd(
   await sender.createQueue(queue, { policy: 'standard', partition: true })
   await sender.getQueue(queue)
   let running: PgBoss | undefined
-  return {
+  const host: EndToEndHost = {
     name: shape.name,
     database,
     service,
+    onAnswer: () => undefined,
     async send(client, n) {
       const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values ?? []) }
       if ((await sender.send(queue, stage.create(n), { db })) === null) throw new Error('boss.send sent nothing.')
@@ -94,7 +104,12 @@ export async function openPgBossEndToEnd(
     async start() {
       running = await makeBoss()
       await running.work<HttpRequest>(queue, shape.options, async (jobs) => {
-        await Promise.all(jobs.map((job) => exchange(service.connections, job.data, 201)))
+        await Promise.all(
+          jobs.map(async (job) => {
+            await exchange(service.connections, job.data, 201)
+            host.onAnswer()
+          }),
+        )
       })
     },
     stop: async () => running?.stop({ graceful: true, timeout: 30_000, close: false }),
@@ -104,4 +119,42 @@ export async function openPgBossEndToEnd(
       await database.close()
     },
   }
+  return host
+}
+
+/** The limit: the host's row and the request, with nothing written that would send it again after a crash. */
+export async function openRequestAlone(
+  serverUrl: string,
+  service: HttpContender,
+  stage: ServiceStage,
+): Promise<EndToEndHost> {
+  const database = await openDatabase(serverUrl, 'bench_ends_request_alone', connections)
+  await createHostTable(database.admin)
+  const underWay = new Set<Promise<void>>()
+  const failures: unknown[] = []
+  let sent = 0
+  const host: EndToEndHost = {
+    name: 'request alone',
+    database,
+    service,
+    onAnswer: () => undefined,
+    async send(_client, n) {
+      const request = exchange(service.connections, stage.create(n), 201)
+        .then(() => {
+          sent += 1
+          host.onAnswer()
+        })
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => underWay.delete(request))
+      underWay.add(request)
+    },
+    start: async () => undefined,
+    async stop() {
+      await Promise.all(underWay)
+      if (failures.length > 0) throw new AggregateError(failures, 'Requests failed.')
+    },
+    countSent: async () => sent,
+    close: () => database.close(),
+  }
+  return host
 }

@@ -8,8 +8,12 @@ import { countJobs } from './queue.ts'
 import { countRecorded } from './transfer-records.ts'
 
 /** Outlay with a gateway that accepts at once, in this process. */
-export async function openOutlayDrain(serverUrl: string, concurrency: number): Promise<Drainer> {
-  const stage = await openOutlayStage(serverUrl, 'bench_outlay_drain', 20)
+export async function openOutlayDrain(
+  serverUrl: string,
+  concurrency: number,
+  databaseName = 'bench_outlay_drain',
+): Promise<Drainer> {
+  const stage = await openOutlayStage(serverUrl, databaseName, 20)
   const { database } = stage
   let expected = 0
   let running: Engine<PoolClient> | undefined

@@ -12,11 +12,11 @@ const shapes: readonly DrainShape[] = [
 ]
 
 /** The layouts that took the least of the server among 1 to 6 loops with batches of 200 to 1,000. */
-const handWritten: DrainShape = { loops: 3, batch: 1_000 }
+export const handWritten: DrainShape = { loops: 3, batch: 1_000 }
 const pgBossRecords: DrainShape = { loops: 3, batch: 500 }
 
 /** Transfers that Outlay has in flight at once; each is answered at once. */
-const concurrency = 200
+export const concurrency = 200
 
 /** A backlog worked off with a service that answers at once. */
 export const drain: Workload = {

@@ -3,9 +3,11 @@
  * README.md says what it shows.
  */
 import { parseArgs } from 'node:util'
+import { drizzleDriver } from '@outlay/adapters-pg/drizzle'
+import type { Engine } from '@outlay/core'
 import { createClient } from '@outlay/http-client'
 import { type Program, startPostgres } from '@outlay/testing'
-import { migrateDatabase, openDatabase } from './database.ts'
+import { type Database, migrateDatabase, openDatabase, type Transaction } from './database.ts'
 import { createPayrollEngine, type ServiceAccess } from './engine.ts'
 import { startService, startWorker } from './processes.ts'
 import { createProgress } from './progress.ts'
@@ -70,6 +72,12 @@ async function run(running: AsyncDisposableStack): Promise<number> {
   signal.throwIfAborted()
   progress.say(`the service listens on ${service.baseUrl}; two workers run`)
 
+  const local = values.keep ? await openConsole(db, engine) : undefined
+  if (local !== undefined) {
+    running.defer(local.close)
+    progress.say(`the console shows all of it; open it once: ${local.loginUrl}`)
+  }
+
   const client = running.use(createClient({ baseUrl: service.baseUrl, credentials: service.credentials }))
   const sandbox = await openSandbox(service)
   const { accountId } = service
@@ -77,8 +85,14 @@ async function run(running: AsyncDisposableStack): Promise<number> {
 
   const wrong = printReport(await readReport({ ...plan, hostUrl, serviceUrl }))
   for (const { what, value, expected } of wrong) console.error(`"${what.trim()}" is ${value}, should be ${expected}`)
-  if (values.keep) await keepRunning(hostUrl, serviceUrl, service)
+  if (values.keep) await keepRunning({ hostUrl, serviceUrl, service, consoleUrl: local?.url })
   return wrong.length === 0 ? 0 : 1
+}
+
+/** Serves the console of the application's database. It is loaded for those who stay, and acts as whoever opens its link. */
+async function openConsole(db: Database, engine: Engine<Transaction>) {
+  const { serveLocally } = await import('@outlay/console')
+  return serveLocally({ engine, driver: drizzleDriver(db), actor: 'you', acts: true })
 }
 
 /** Ends the run when this process ends before it should. */
@@ -89,10 +103,21 @@ function endWith(program: Program, name: string): void {
 }
 
 /** Prints how to inspect the databases, and waits for Ctrl-C. */
-async function keepRunning(hostUrl: string, serviceUrl: string, service: ServiceAccess): Promise<void> {
+async function keepRunning({
+  hostUrl,
+  serviceUrl,
+  service,
+  consoleUrl,
+}: {
+  readonly hostUrl: string
+  readonly serviceUrl: string
+  readonly service: ServiceAccess
+  readonly consoleUrl: string | undefined
+}): Promise<void> {
   console.log(`
 Everything keeps running until you press Ctrl-C.
 
+  console        ${consoleUrl}
   service        ${service.baseUrl}
   client id      ${service.credentials.clientId}
   client secret  ${service.credentials.clientSecret}

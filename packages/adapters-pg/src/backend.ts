@@ -1,6 +1,6 @@
 import type { Backend, Logger } from '@outlay/core'
 import { OutlayError } from '@outlay/core'
-import { checkFlag, checkNames } from '@outlay/core/adapter'
+import { checkFlag, checkNames, foreignLogger } from '@outlay/core/adapter'
 import { createWatchedAccountStore } from './adoption/watched-accounts.ts'
 import { createArchiveStore } from './archive/archive.ts'
 import { createBatchStore } from './batches/batches.ts'
@@ -11,6 +11,7 @@ import { createHoldStore } from './control/holds.ts'
 import { createLimitSweepStore } from './control/limit-sweeps.ts'
 import { createLimitStore } from './control/limits.ts'
 import { createPolicyStore } from './control/policies.ts'
+import { createCountStore } from './counts/counts.ts'
 import type { Driver, SqlSession } from './database/driver.ts'
 import { unlessLocked } from './database/lock-timeout.ts'
 import { systemRuntime } from './database/runtime.ts'
@@ -48,6 +49,7 @@ import {
   withMigrationLock,
 } from './schema/migrate.ts'
 import { explainRole } from './schema/worker-role.ts'
+import { createScreeningStore } from './screening/screenings.ts'
 import { createSubscriptionStore } from './subscriptions/subscriptions.ts'
 import { createCommandStore } from './transfers/commands.ts'
 import { createCounterpartyStore } from './transfers/counterparties.ts'
@@ -94,7 +96,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = resolveNames(options)
   const runtime = systemRuntime(options.logger)
-  const transfers = createTransferStore(driver, tokens, { notifies: notify, logger: runtime.logger })
+  const transfers = createTransferStore(driver, tokens, { notifies: notify, logger: foreignLogger(runtime.logger) })
   const stores = {
     transfers,
     archive: createArchiveStore(driver, tokens),
@@ -112,6 +114,9 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     throttles: createThrottleStore(driver, tokens),
     submissions: createSubmissionStore(driver, tokens),
     limits: createLimitSweepStore(driver, tokens),
+    audit: createAuditStore(driver, tokens),
+    counts: createCountStore(driver, tokens),
+    screenings: createScreeningStore(driver, tokens, notify),
     subscriptions: createSubscriptionStore(driver, tokens),
   }
   const plan = () => ({ schema, tokens, migrations: engineMigrations })
@@ -140,6 +145,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     ...stores.batches.port,
     getAccount: stores.throttles.getAccount,
     backlog: createBacklog(driver, tokens),
+    readCounts: stores.counts.read,
     ...createDelays(driver, tokens),
     archive: stores.archive.archive,
     recordClient: stores.submissions.recordClient,
@@ -161,6 +167,7 @@ const createCommands = <Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, 
   ...createPolicyStore(driver, tokens),
   ...createLimitStore(driver, tokens),
   ...createAuditStore(driver, tokens),
+  ...createScreeningStore(driver, tokens, notify).port,
 })
 
 async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parameters<typeof applyMigrations>[1]) {

@@ -11,8 +11,11 @@ import type { BatchStore } from './batches/batches.ts'
 import { startBatchFolder } from './batches/folder.ts'
 import type { ClockJumpStore } from './clock/clock-jumps.ts'
 import { startClockWatch } from './clock/clock-watch.ts'
+import type { AuditChainerOptions } from './control/audit-chainer.ts'
 import type { ExpiredHoldStore } from './control/expired-holds.ts'
 import type { LimitSweepStore } from './control/limit-sweeps.ts'
+import { startCounter } from './counts/counter.ts'
+import type { CountStore } from './counts/counts.ts'
 import type { Driver } from './database/driver.ts'
 import type { AttemptStore } from './dispatch/attempts.ts'
 import { startDispatcher } from './dispatch/dispatcher.ts'
@@ -30,6 +33,8 @@ import { startQueueSupervision } from './queue/queue-supervision.ts'
 import { startReturnReader } from './returns/return-reader.ts'
 import type { ReturnReadingStore } from './returns/return-readings.ts'
 import { checkWorkerRole } from './schema/worker-role.ts'
+import { startScreener } from './screening/screener.ts'
+import type { ScreeningStore } from './screening/screenings.ts'
 import { countHandlerLoops } from './subscriptions/handler-loops.ts'
 import { startSubscriber } from './subscriptions/subscriber.ts'
 import type { SubscriptionStore } from './subscriptions/subscriptions.ts'
@@ -59,6 +64,9 @@ export interface WorkParts<Tx> {
   readonly counterparties: CounterpartyStore<Tx>
   readonly expiredHolds: ExpiredHoldStore
   readonly limits: LimitSweepStore
+  readonly audit: AuditChainerOptions['audit']
+  readonly counts: CountStore
+  readonly screenings: ScreeningStore<Tx>
   readonly readings: ListReadingStore
   readonly watched: WatchedAccountStore<Tx>
   readonly returnReadings: ReturnReadingStore
@@ -115,6 +123,8 @@ export async function startWork<Tx>(parts: WorkParts<Tx>): Promise<Workers> {
   const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: wakeSubscribers })
   const clockWatch = startClockWatch(parts)
   const folder = startBatchFolder({ ...parts, onCompleted: wakeSubscribers })
+  const counter = startCounter(parts)
+  const screener = startScreening(parts, { guard, worker, onAnswered: wakeSubscribers })
   const archiver =
     archiveAfterMs === undefined
       ? undefined
@@ -136,6 +146,8 @@ export async function startWork<Tx>(parts: WorkParts<Tx>): Promise<Workers> {
       unknown.stop(),
       clockWatch.stop(),
       folder.stop(),
+      counter.stop(),
+      screener?.stop(),
       poller.stop(),
       watcher.stop(),
       returnReader?.stop(),
@@ -157,6 +169,16 @@ export async function startWork<Tx>(parts: WorkParts<Tx>): Promise<Workers> {
       if (!isEnded) logger.warn({}, 'Postgres does not answer, so the engine stops without its final writes.')
     },
   }
+}
+
+/** An engine without a screener has no loop for it: what is held for screening waits for one that has. */
+function startScreening<Tx>(
+  parts: WorkParts<Tx>,
+  around: { readonly guard: Guard; readonly worker: string; readonly onAnswered: () => void },
+) {
+  const { screening } = parts.handlers
+  const { screeningConcurrency: concurrency = 16 } = parts.work
+  return screening === undefined ? undefined : startScreener({ ...parts, ...around, screening, concurrency })
 }
 
 function startSubscribers<Tx>(parts: WorkParts<Tx>, pollIntervalMs: number, slowAfterMs: number) {

@@ -28,7 +28,7 @@ export async function emptyOutbox(pool: pg.Pool): Promise<void> {
     // Without triggers: some tables refuse to be emptied.
     `do $$ begin perform set_config('session_replication_role', 'replica', true); execute (
        select 'truncate ${jobTable}, ' || string_agg(format('outlay.%I', tablename), ', ') from pg_tables
-       where schemaname = 'outlay' and tablename <> 'migration'
+       where schemaname = 'outlay' and tablename not in ('migration', 'limit_salt')
      ) || ' cascade'; end $$`,
   )
 }

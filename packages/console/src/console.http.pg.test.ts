@@ -38,6 +38,8 @@ describe('the console over HTTP', async () => {
     const { id } = await enqueue()
     const hold = (body: unknown) => call(`POST /transfers/${id}/hold`, { body })
     expect((await hold('{')).status).toBe(400)
+    expect((await hold('{ "reason": "x", "__proto__": {} }')).json).toMatchObject({ status: 422 })
+    expect((await call('GET /transfers?metadata[__proto__]=x&metadata[a]=b')).status).toBe(422)
     expect((await hold(`"${'x'.repeat(maxBodyBytes)}"`)).status).toBe(413)
     expect((await hold(`${'['.repeat(40)}${']'.repeat(40)}`)).status).toBe(400)
     expect((await hold({ reason: 'a\0b' })).json).toMatchObject({

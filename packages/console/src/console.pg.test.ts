@@ -107,7 +107,7 @@ describe('the console', async () => {
     })
     expect((await call('GET /accounts')).json).toMatchObject({ accounts: [{ accountId: 'acme', queued: 1 }] })
     expect((await records()).map(([command]) => command)).toEqual([
-      ...['accounts.configure', 'accounts.start', 'accounts.stop', 'accounts.resume', 'accounts.pause'],
+      ...['accounts.configure', 'stops.end', 'stops.add', 'accounts.resume', 'accounts.pause'],
     ])
   })
 
@@ -126,7 +126,7 @@ describe('the console', async () => {
     expect(next.json).toMatchObject({ batches: [{ id: batch.id }], nextCursor: null })
     expect((await call(`GET /batches/${batch.id}`)).json).toMatchObject({ accountId: 'acme', state: 'closed' })
     expect(await records()).toEqual(
-      expect.arrayContaining(['cancel', 'close', 'resume', 'pause'].map((verb) => [`batches.${verb}`, 'ada', reason])),
+      ['cancel', 'close', 'resume', 'pause'].map((verb) => [`batches.${verb}`, 'ada', reason]),
     )
   })
 
@@ -141,6 +141,79 @@ describe('the console', async () => {
     expect((await call('GET /policies?version=0')).json).toMatchObject({ version: 0, policies: [] })
     expect((await call('GET /policies?version=7')).status).toBe(404)
     expect(await records()).toEqual([['policies.set', 'ada', reason]])
+  })
+
+  it('keeps what it does not show of policies where they are given back, and refuses it elsewhere', async () => {
+    const said = 'ask about account 9876543210987'
+    const stored = [
+      { name: 'odd', when: { metadata: { bank: '1234567890', run: 'a' } }, hold: said },
+      { name: 'no', refuse: said },
+    ]
+    await commit((tx) => engine.policies.set(tx, stored, { actor: 'o', reason }))
+    const { json } = await call<{ policies: Record<string, unknown>[] }>('GET /policies')
+    expect(JSON.stringify(json)).not.toMatch(/\d{7}/)
+    const changed = json.policies.map((one) => (one['name'] === 'no' ? { ...one, when: { accounts: ['acme'] } } : one))
+    const set = await call('PUT /policies', { body: { ...body, expectedVersion: 1, policies: changed } })
+    expect([set.status, set.text.includes('9876543210987')]).toEqual([200, false])
+    const { policies } = (await engine.policies.get()) ?? { policies: [] }
+    expect(policies).toEqual([stored[0], { ...stored[1], when: { accounts: ['acme'] } }])
+    // Of another policy, and in another text.
+    for (const wrong of [
+      { name: 'new', refuse: 'ask about account [hidden]' },
+      { name: 'no', refuse: 'call account [hidden]' },
+      { name: 'no', hold: 'ask about account [hidden]' },
+    ]) {
+      const refused = await call('PUT /policies', { body: { ...body, expectedVersion: 2, policies: [wrong] } })
+      const pointer = `/policies/0/${'hold' in wrong ? 'hold' : 'refuse'}`
+      expect(refused.json).toMatchObject({ status: 422, errors: [{ source: { pointer } }] })
+    }
+    expect(await engine.policies.get()).toMatchObject({ version: 2 })
+  })
+
+  it('writes the reason of a resubmission into the audit', async () => {
+    const { id } = await enqueue()
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    expect((await call(`POST /transfers/${id}/resubmit`, { body })).status).toBe(200)
+    const [record] = await engine.audit.list({ transferId: id, command: 'transfers.resubmit' })
+    expect(record).toMatchObject({ actor: 'ada', reason, before: { amount: { value: '12.50' } } })
+  })
+
+  it('says what waits for approval, and whether that of the person would count', async () => {
+    await commit((tx) =>
+      engine.policies.set(tx, [{ name: 'four-eyes', approvals: [{ roles: ['finance'] }] }], { actor: 'o', reason }),
+    )
+    const { id } = await enqueue({ createdBy: 'carl' })
+    const refusalOf = async (actor: string, roles: readonly string[]) => {
+      const as = { ...admin, actor, roles }
+      const { json } = await call<{ approvals: { transfer: { id: string }; refusal: string | null }[] }>(
+        'GET /approvals',
+        { as },
+      )
+      return json.approvals.map(({ transfer, refusal }) => [transfer.id, refusal])
+    }
+    expect(await refusalOf('ada', ['finance'])).toEqual([[id, null]])
+    expect(await refusalOf('ada', [])).toEqual([[id, 'role']])
+    expect(await refusalOf('Carl', ['finance'])).toEqual([[id, 'creator']])
+    const other = { actor: 'rita', permissions: { read: ['other'] } }
+    expect((await call('GET /approvals', { as: other })).json).toEqual({ approvals: [], nextCursor: null })
+  })
+
+  it('tries policies with past transfers, and sets none', async () => {
+    const { id } = await enqueue()
+    const large = await enqueue({ amount: { value: '20000', currency: 'USD' } })
+    const policies = [{ name: 'large', when: { amounts: { USD: { from: '10000' } } }, approvals: [{}] }]
+    expect((await call('POST /policies/trial', { body: { policies } })).json).toMatchObject({
+      ...{ tried: 2, free: 1, unjudged: 0 },
+      policies: [{ policy: 'large', verdict: 'approval', count: 1, sample: [large.id] }],
+    })
+    const asking = [...policies, { name: 'new', when: { newCounterparty: 'host' }, hold: 'new' }]
+    expect((await call('POST /policies/trial', { body: { policies: asking } })).json).toMatchObject({
+      ...{ tried: 2, free: 1, untried: ['new'], policies: [{ policy: 'large' }] },
+    })
+    const wrong = await call('POST /policies/trial', { body: { policies: [{ name: 'x' }] } })
+    expect(wrong.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/0' } }] })
+    expect(await engine.policies.get()).toMatchObject({ version: 0 })
+    expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued' })
   })
 
   it('lets one of two approvers at once approve, and writes one approval', async () => {

@@ -1,17 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { auditTrail, batchList, type Driver, inspect, postgres, remoteIdSearch } from '@outlay/adapters-pg'
-import { createEngine, type Engine, type Gateway, type Logger, OutlayError } from '@outlay/core'
+import {
+  type Catalog,
+  createEngine,
+  defaultCatalog,
+  type Engine,
+  type Gateway,
+  type Logger,
+  OutlayError,
+} from '@outlay/core'
 import { checkNames, checkNumbers, timerRange } from '@outlay/core/adapter'
 import { type Authorize, createAuthorization } from './authorization/authorization.ts'
 import { boundedDriver } from './bounded-driver.ts'
 import type { ConsoleContext, Transaction } from './context.ts'
+import { createFigures } from './figures.ts'
 import { answerJson, answerProblem, withoutBody } from './http/answer.ts'
+import { answerDownload, isDownload } from './http/download.ts'
 import { type NodeListener, nodeListener } from './http/node-listener.ts'
 import { createPlaces } from './http/places.ts'
 import { notFound, problemOf, refusal } from './http/problem.ts'
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts'
 import { checkSameOrigin } from './http/same-origin.ts'
 import { type JsonObject, writeOpenApi } from './openapi/openapi.ts'
+import { answerPage } from './pages/pages.ts'
 import { redact } from './redaction.ts'
 import { routes } from './routes.ts'
 import { dispatch } from './routing/dispatch.ts'
@@ -44,6 +55,8 @@ export interface ConsoleOptions<Tx> {
   readonly rateLimit?: RateLimit | undefined
   /** Names of pairs of metadata whose values are shown as they are. In others, what may be an account number is hidden. Default: none. */
   readonly shownMetadata?: readonly string[] | undefined
+  /** That of the engine, where it has its own: policies are tried with it. */
+  readonly catalog?: Catalog | undefined
   /** Default: that of the backend, which writes JSON lines to stderr. */
   readonly logger?: Logger | undefined
 }
@@ -60,7 +73,7 @@ export interface Console {
 
 const optionNames = [
   ...['engine', 'driver', 'schema', 'queueSchema', 'authorize', 'basePath', 'authorizeTimeoutMs', 'timeoutMs'],
-  ...['rateLimit', 'concurrency', 'shownMetadata', 'logger'],
+  ...['rateLimit', 'concurrency', 'shownMetadata', 'catalog', 'logger'],
 ]
 
 /** The path of the API below the console, which leaves room for its pages. */
@@ -96,9 +109,13 @@ export function createConsole<Tx>(options: ConsoleOptions<Tx>): Console {
     const found = path === undefined ? undefined : find(request.method, path)
     if (found === undefined) throw notFound()
     if ('allow' in found) return refuseMethod(found.allow, requestId)
-    return answerJson(await dispatch({ context, person, request, signal, enter }, found), requestId)
+    const answer = await dispatch({ context, person, request, signal, enter }, found)
+    return isDownload(answer) ? answerDownload(answer, requestId) : answerJson(answer, requestId)
   }
   const fetch = async (request: Request): Promise<Response> => {
+    // Pages have nothing of anybody: they are answered before anything is asked, also to those who come by a link of another site.
+    const page = isRead(request) ? answerPage(request, basePath) : undefined
+    if (page !== undefined) return request.method === 'HEAD' ? withoutBody(page) : page
     const requestId = randomBytes(12).toString('hex')
     const answer = await bound(timeoutMs, (signal) => handle(request, requestId, signal)).catch((error: unknown) => {
       const { problem, headers, unexpected } = problemOf(error, requestId)
@@ -133,7 +150,14 @@ function checkOptions<Tx>(options: ConsoleOptions<Tx>): void {
 }
 
 function createContext<Tx>(
-  { engine, driver: given, schema = 'outlay', queueSchema, shownMetadata = [] }: ConsoleOptions<Tx>,
+  {
+    engine,
+    driver: given,
+    schema = 'outlay',
+    queueSchema,
+    shownMetadata = [],
+    catalog = defaultCatalog,
+  }: ConsoleOptions<Tx>,
   timeoutMs: number,
 ): ConsoleContext {
   const driver = boundedDriver(given, (timeoutMs * 3) / 4)
@@ -148,6 +172,8 @@ function createContext<Tx>(
     listBatches: batchList({ driver, schema }),
     searchRemoteId: remoteIdSearch({ driver, schema }),
     schema,
+    figures: createFigures(),
+    catalog,
     shownMetadata: new Set(shownMetadata),
     act: (actor, work) =>
       driver.transaction(async (tx) => {

@@ -1,5 +1,6 @@
 import type { BatchQuery, Inspection, RemoteIdQuery } from '@outlay/adapters-pg'
-import type { Batch, Engine } from '@outlay/core'
+import type { Batch, Catalog, Engine } from '@outlay/core'
+import type { Figures } from './figures.ts'
 
 /** The host's own transaction: the console only passes it on. */
 export type Transaction = unknown
@@ -23,6 +24,9 @@ export interface ConsoleContext {
   readonly listBatches: (query: BatchQuery) => Promise<readonly Batch[]>
   readonly searchRemoteId: (query: RemoteIdQuery) => Promise<readonly string[]>
   readonly schema: string
+  /** Reads of everything that waits, shared by all who ask. */
+  readonly figures: Figures
+  readonly catalog: Catalog
   /** Names of pairs of metadata whose values are shown as they are. */
   readonly shownMetadata: ReadonlySet<string>
   /** Runs an action in one transaction with the entries of its audit. None of its statements waits for long. */

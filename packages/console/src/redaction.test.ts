@@ -13,6 +13,14 @@ describe('a text of others', () => {
     ['password=hunter2&user=a', 'password=[hidden]&user=a'],
     ['postgres://user:pa55@db:5432/x', 'postgres://[hidden]@db:5432/x'],
     ['key whsec_abcdefgh12345678', 'key [hidden]'],
+    ['to de89370400440532013000.', 'to [hidden].'],
+    ['to de89 3704 0044 0532 0130 00 this week', 'to [hidden] this week'],
+    ['to gb29nwbk60161331926819', 'to [hidden]'],
+    ['A/C No.1234', 'A/C No.[hidden]'],
+    ['a/c 12 34 56', 'a/c [hidden]'],
+    ['acct1234567 and Acct: 4321', 'acct[hidden] and Acct: [hidden]'],
+    ['Account No. 55512, account number 4242', 'Account No. [hidden], account number [hidden]'],
+    ['No.9876543210987', 'No.[hidden]'],
     ['eyJhbGciOi.eyJzdWIiOj.abc', '[hidden]'],
   ])('hides what may be a number or a secret: %s', (text, shown) => {
     expect(redact(text)).toBe(shown)
@@ -23,6 +31,8 @@ describe('a text of others', () => {
     'The wallet has 12500000.00 USD, and 5 of 100000 are waiting.',
     'The service answered 503 after 30000 ms.',
     'It carried the key 02299680-35db-80f4-8c78-112572123355.',
+    'The account acct_4217 has 1200 transfers; account 17 has 1234.',
+    'It is no12 have that many here, and de89 were that late.',
     'No process has attended "books" for 3 h; see "outlay doctor".',
   ])('keeps what people have to read: %s', (text) => {
     expect(redact(text)).toBe(text)
@@ -30,6 +40,13 @@ describe('a text of others', () => {
 
   it('is hidden in free structures by the names of its members alone', () => {
     const policy = { when: { amounts: { USD: { from: '100000000' } } }, hold: 'as 123456789' }
-    expect(redactFree([policy])).toEqual([{ ...policy, hold: 'as [hidden]' }])
+    expect(redactFree([policy], new Set())).toEqual([{ ...policy, hold: 'as [hidden]' }])
+  })
+
+  it('is hidden in metadata of free structures, unless its name is shown', () => {
+    const after = { filter: { metadata: { bank: '987654321', order: '123456789', note: 'ok' } } }
+    expect(redactFree(after, new Set(['order']))).toEqual({
+      filter: { metadata: { bank: '[hidden]', order: '123456789', note: 'ok' } },
+    })
   })
 })

@@ -1,17 +1,39 @@
 import { z } from 'zod'
 
 /** A UUID, or a run of digits, in groups or not, that is too long for anything that a person has to read, and no decimal. */
-const numbers = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b|(?<![\w.])\d(?:[ -]?\d){6,}(?!\w|\.\d)/gi
+const numbers = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b|(?<!\w|\d\.)\d(?:[ -]?\d){6,}(?!\w|\.\d)/gi
 const ibans = /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b/g
+/** As others write them, in lower case: in one piece by their many digits, and in groups by their checksum. */
+const smallIbans = /\b[a-z]{2}\d{2}(?=(?:[a-z]*\d){9})[a-z0-9]{11,30}\b/gi
+const groupedIbans = /\b[a-z]{2}\d{2}(?: [a-z0-9]{4}){2,7}(?: [a-z0-9]{1,3})?\b/gi
+/** Numbers that are short, or in one word with their name. */
+const accounts =
+  /(\b(?:(?:a\/c|acct?|iban|clabe|routing|sort[ -]?code)(?: ?(?:number|num|no|nr|id))?|account(?: ?(?:number|num|no|nr)))[ .:=#"']*)\d(?:[ -]?\d){3,}/gi
+const accountWords = /(\baccount)(\d{4,})/gi
 const named =
   /\b((?:client[_-]?)?secret|pass(?:word|wd)|(?:access|refresh|id)?[_-]?token|api[_-]?key|authorization)(["']?\s*[:=]\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',;&]+/gi
 const schemes = /\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi
 const logins = /:\/\/[^\s/@]+@/g
 const keys = /\b(?:whsec|sk|pk|rk)_[A-Za-z0-9_+/=-]{8,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*/g
 
-const hidden = '[hidden]'
+/** What stands in place of what is not shown. */
+export const hidden = '[hidden]'
 
 const isUuid = (found: string): boolean => /^[\da-f]{8}-[\da-f]{4}-/i.test(found) && found.length === 36
+
+/** Hides the longest run of groups that has the checksum of an IBAN: words of a sentence may have four letters, too. */
+function hideIban(found: string): string {
+  const groups = found.split(' ')
+  for (let count = groups.length; count > 3; count -= 1) {
+    if (isIban(groups.slice(0, count).join(''))) return [hidden, ...groups.slice(count)].join(' ')
+  }
+  return found
+}
+
+function isIban(text: string): boolean {
+  const digits = [...text.slice(4), ...text.slice(0, 4)].map((one) => String(Number.parseInt(one, 36))).join('')
+  return text.length >= 15 && text.length <= 34 && BigInt(digits) % 97n === 1n
+}
 
 /** Hides what may be an account number or a secret in a text. */
 export function redact(text: string): string {
@@ -21,6 +43,10 @@ export function redact(text: string): string {
     .replaceAll(schemes, `$1 ${hidden}`)
     .replaceAll(keys, hidden)
     .replaceAll(ibans, hidden)
+    .replaceAll(smallIbans, hidden)
+    .replaceAll(groupedIbans, hideIban)
+    .replaceAll(accounts, `$1${hidden}`)
+    .replaceAll(accountWords, `$1${hidden}`)
     .replaceAll(numbers, (found) => (isUuid(found) ? found : hidden))
 }
 
@@ -30,11 +56,18 @@ export const foreignText = z.string().overwrite(redact)
 /** Members of free structures that are text of people. */
 const free = new Set(['why', 'reason', 'note', 'hold', 'refuse', 'detail', 'message', 'error'])
 
-/** The same structure, with what may be an account number or a secret hidden in its free texts. Its depth is bounded. */
-export function redactFree(value: unknown, name = '', depth = 0): unknown {
-  if (typeof value === 'string') return free.has(name) ? redact(value) : value
-  if (typeof value !== 'object' || value === null) return value
-  if (depth > 16) return hidden
-  if (Array.isArray(value)) return value.map((one) => redactFree(one, name, depth + 1))
-  return Object.fromEntries(Object.entries(value).map(([own, one]) => [own, redactFree(one, own, depth + 1)]))
+/**
+ * The same structure, with what may be an account number or a secret hidden in its free texts, and in values of metadata unless their names are
+ * shown. Its depth is bounded.
+ */
+export function redactFree(value: unknown, shownMetadata: ReadonlySet<string>): unknown {
+  const view = (one: unknown, name: string, inMetadata: boolean, depth: number): unknown => {
+    if (typeof one === 'string') return (inMetadata ? !shownMetadata.has(name) : free.has(name)) ? redact(one) : one
+    if (typeof one !== 'object' || one === null) return one
+    if (depth > 16) return hidden
+    if (Array.isArray(one)) return one.map((each) => view(each, name, inMetadata, depth + 1))
+    const isMetadata = inMetadata || name === 'metadata'
+    return Object.fromEntries(Object.entries(one).map(([own, each]) => [own, view(each, own, isMetadata, depth + 1)]))
+  }
+  return view(value, '', false, 0)
 }

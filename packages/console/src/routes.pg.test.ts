@@ -30,6 +30,7 @@ const bodies: Readonly<Record<string, Json | undefined>> = {
   resolveTransfer: { reason, notPaid: true },
   resolveReturn: { reason, identity: 'r', dismissed: true },
   resubmitTransfer: { reason },
+  answerScreening: { reason, result: 'refuse' },
   holdTransfers: { filter, dryRun: true },
   releaseTransfers: { filter, dryRun: true },
   cancelTransfers: { filter, dryRun: true },
@@ -59,6 +60,11 @@ const bodies: Readonly<Record<string, Json | undefined>> = {
   listDeadLetters: undefined,
   replayDeadLetters: { reason },
   removeSubscription: { reason },
+  showStats: undefined,
+  listGateways: undefined,
+  exportTransfers: undefined,
+  listApprovals: undefined,
+  tryPolicies: { policies: [] },
 }
 
 const queries: Readonly<Record<string, string>> = {
@@ -95,9 +101,16 @@ describe('every route', async () => {
     const idsOf = (permission: string) => routes.filter((one) => one.permission === permission).map(({ id }) => id)
     expect(idsOf('read')).toEqual(routes.filter(({ method }) => method === 'get').map(({ id }) => id))
     expect(idsOf('approve')).toEqual([
-      ...['approveTransfer', 'rejectTransfer', 'approveTransfers', 'rejectTransfers', 'approveBatch'],
+      ...[
+        'approveTransfer',
+        'rejectTransfer',
+        'answerScreening',
+        'approveTransfers',
+        'rejectTransfers',
+        'approveBatch',
+      ],
     ])
-    expect(idsOf('configure')).toEqual(['configureAccount', 'setPolicies', 'removeSubscription'])
+    expect(idsOf('configure')).toEqual([...['configureAccount', 'setPolicies', 'removeSubscription', 'tryPolicies']])
     expect(routes.filter(({ about }) => about === 'anybody').map(({ id }) => id)).toEqual(ofAnybody)
   })
 

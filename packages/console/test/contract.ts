@@ -33,6 +33,10 @@ export function checkAnswer(method: string, path: string, answer: Response, text
     return
   }
   const found = find(method, path)
+  if (found !== undefined && 'route' in found && found.route.media !== undefined) {
+    if (media !== `${found.route.media}; charset=utf-8`) throw new Error(`${method} ${path} answers with ${media}.`)
+    return
+  }
   if (found === undefined || !('route' in found)) return
   const place = ['paths', found.route.path.replaceAll(/:([a-zA-Z]+)/g, '{$1}'), found.route.method]
   const pointer = [...place, 'responses', '200', 'content', 'application/json', 'schema']

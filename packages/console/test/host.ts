@@ -90,7 +90,12 @@ export async function send<T = Json>(
   })
   const text = await answer.text()
   if (method !== 'HEAD') checkAnswer(method, path.split('?')[0] ?? path, answer, text)
-  return { status: answer.status, headers: answer.headers, text, json: (text === '' ? {} : JSON.parse(text)) as T }
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    text,
+    json: (/json$/.test(answer.headers.get('content-type') ?? '') && text !== '' ? JSON.parse(text) : {}) as T,
+  }
 }
 
 /** Makes a host, for the tests of the file. After each test its engines stop and its tables are emptied. */

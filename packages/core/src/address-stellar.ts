@@ -42,3 +42,19 @@ export const parseStellarAddress = (value: string, field: string): string => {
   }
   return value
 }
+
+const muxedVersion = 12 << 3
+const accountVersion = 6 << 3
+const keyLength = 32
+
+/** The account of a muxed address, and any other text as it is: `M…` and `G…` of one account are one payee. */
+export const stellarAccount = (address: string): string => {
+  const octets = /^M[A-Z2-7]{68}$/.test(address) ? decode(address) : undefined
+  if (octets?.[0] !== muxedVersion) return address
+  const account = new Uint8Array(keyLength + 3)
+  account[0] = accountVersion
+  account.set(octets.subarray(1, 1 + keyLength), 1)
+  const checksum = crc16Xmodem(account.subarray(0, 1 + keyLength))
+  account.set([checksum & 0xff, checksum >> 8], 1 + keyLength)
+  return base32nopad.encode(account)
+}

@@ -31,6 +31,11 @@ describe('an approval', () => {
     ["o'neil", 'O\u2019Neil'],
     ["o'neil", 'o\u00B4neil'],
     ['hou', 'հօս'],
+    ['john', 'ȷohn'],
+    ['sinikka', 'sɩnikka'],
+    ['bob', 'ƅoƅ'],
+    ['gus', 'ƍus'],
+    ['petra', 'ƿetra'],
     ...['\u2800', '\u{1D159}', '\u{16FE4}', '\uFFFC', '\u3164'].map((unseen) => ['anna', `an${unseen}na`]),
   ])('of %s is one of %s', (one = '', other = '') => {
     expect(Approval.sameActor(one, other)).toBe(true)

@@ -1,3 +1,4 @@
+import { stellarAccount } from './address-stellar.ts'
 import type { ExternalAddressRequest } from './external-address.ts'
 import { type Digest, fingerprint } from './idempotency.ts'
 import type { TransferDestination, TransferOrder, TransferRequest } from './transfer-request.ts'
@@ -77,7 +78,7 @@ const registered = (request: StoredRequest): TransferRequest | undefined => {
 const clabeLength = 18
 
 const payeeOf = (address: ExternalAddressRequest, digest?: Digest): string => {
-  if (address.kind !== 'bank_account') return fingerprint(`chain ${address.address}`, digest)
+  if (address.kind !== 'bank_account') return fingerprint(`chain ${stellarAccount(address.address)}`, digest)
   const { accountNumber, routingNumber = '' } = address
   const bank = accountNumber.length === clabeLength ? '' : routingNumber
   return fingerprint(`bank ${accountNumber.replace(/^0+/, '')} ${bank}`, digest)
@@ -91,7 +92,7 @@ export const Counterparty = {
   fingerprintOf,
   /**
    * Digest of who is paid, as 64 hexadecimal digits: an account number at a routing number, or an address on a chain. Names, transfer types, zeros
-   * in front of an account number, and postal addresses make no other payee.
+   * in front of an account number, postal addresses, and the id in a muxed address of Stellar make no other payee.
    */
   payeeOf,
   /** The request as it is sent; `undefined` while its counterparty is not registered. */

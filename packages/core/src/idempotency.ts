@@ -115,7 +115,8 @@ const encoder = new TextEncoder()
 /** SHA-256 of a text in UTF-8, as 64 lower-case hexadecimal digits. */
 export type Digest = (text: string) => string
 
-const pureDigest: Digest = (text) => bytesToHex(sha256(encoder.encode(text)))
+/** The digest of text in JavaScript alone. */
+export const pureDigest: Digest = (text) => bytesToHex(sha256(encoder.encode(text)))
 
 /** SHA-256 of the canonical JSON, as 64 lower-case hexadecimal digits: equal for equal data only. Throws what canonicalJson throws. */
 export const fingerprint = (value: unknown, digest: Digest = pureDigest): string =>

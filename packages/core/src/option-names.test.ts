@@ -14,6 +14,7 @@ const nothing = new Proxy({} as never, {
   },
 })
 const clock = { now: () => new Date() }
+const logger = nothing
 const mistyped = <Options>(options: unknown): Options => options as Options
 
 it.each<[string, () => unknown]>([
@@ -32,12 +33,16 @@ it.each<[string, () => unknown]>([
   ['dryrun: is no option', () => readReconcileOptions(mistyped({ since: new Date(), dryrun: true }), new Date())],
   [
     'move: is no option',
-    () => createSafetyCommands(nothing, ['default']).adoptDatabase('tx', mistyped({ move: true })),
+    () => createSafetyCommands(nothing, ['default'], logger).adoptDatabase('tx', mistyped({ move: true })),
   ],
   [
     'sinse: is no option',
-    () => createAccounts(nothing, { clock }, nothing).watch('tx', 'acme', mistyped({ sinse: new Date() })),
+    () => createAccounts(nothing, { clock, logger }, nothing).watch('tx', 'acme', mistyped({ sinse: new Date() })),
   ],
+  ...(['pause', 'resume', 'retryCredentials', 'fundsArrived'] as const).map((command): [string, () => unknown] => [
+    'by: is no option; there are actor, reason',
+    () => createAccounts(nothing, { clock, logger }, nothing)[command]('tx', 'acme', mistyped({ by: 'ann' })),
+  ]),
 ])('refuses what would silently do nothing, or too much: %s', async (message, run) => {
   await expect((async () => run())()).rejects.toThrow(message)
 })

@@ -4,6 +4,12 @@ import type { StoredRequest } from './counterparty.ts'
 import { Metadata } from './metadata.ts'
 import { maxListed, PolicyInput } from './policy-input.ts'
 import { type KnownPayees, paysOneOf, setOf } from './policy-payee.ts'
+import {
+  type LookalikeCondition,
+  type NewCounterpartyScope,
+  type PaymentFacts,
+  PolicyPayment,
+} from './policy-payment.ts'
 import { isAtTime, type PolicyTime, policyDays } from './policy-time.ts'
 import { type TransferFlow, transferFlows } from './transfer-flow.ts'
 import type { ValueType } from './value-type.ts'
@@ -25,6 +31,7 @@ export interface PolicyConditions {
   readonly amounts?: Readonly<Record<string, AmountRange>> | undefined
   /** One of these moves, or what one of them is worth: `USD` is also about USDC. In which currency the amount is stated makes no difference. */
   readonly currencies?: readonly string[] | undefined
+  /** What it is, or may be: two value types on one chain, to an address by its id, are a `swap` or a `payout`. */
   readonly flows?: readonly TransferFlow[] | undefined
   /** The transfer type of the source or of the destination is one of these. */
   readonly rails?: readonly string[] | undefined
@@ -41,6 +48,17 @@ export interface PolicyConditions {
   readonly metadata?: Metadata | undefined
   /** The transfer is enqueued then, or may not be sent before a time that is then. */
   readonly time?: PolicyTime | undefined
+  /**
+   * The payee is new: no transfer to it was completed and not returned, of this `account`, or of any account of the `host`. `engine.policies.prepare()` has to
+   * run before.
+   */
+  readonly newCounterparty?: NewCounterpartyScope | undefined
+  /**
+   * Another transfer of the account to the payee, of the same amount in the same currency or in one of the same worth, was enqueued in the last days, and has not
+   * failed or been canceled; one that it is resubmitted for is none. Where the enqueue cannot see the other one yet, as in a transaction that is still open, it is
+   * compared again before it is sent, and held then. `engine.policies.prepare()` has to run before.
+   */
+  readonly lookalike?: LookalikeCondition | undefined
 }
 
 /** A transfer as policies see it. */
@@ -57,10 +75,13 @@ export interface JudgedTransfer {
 /** What policies need to know beside the transfer. */
 export interface PolicyFacts {
   readonly now: Date
-  readonly flow: TransferFlow
+  /** The flow, or all that it may be where the engine does not know whether an address is one of the service. */
+  readonly flow: TransferFlow | readonly TransferFlow[]
   readonly catalog: Catalog
   /** What the engine knows of the payees that it has registered. Default: nothing. */
   readonly payees?: KnownPayees | undefined
+  /** What the engine knows of earlier transfers. Default: nothing, and then conditions about these are met. */
+  readonly payment?: PaymentFacts | undefined
 }
 
 const pegOf = (name: string, catalog: Catalog): string | undefined => catalog.valueType(name)?.peg
@@ -116,7 +137,7 @@ function matches(when: PolicyConditions, transfer: JudgedTransfer, facts: Policy
   return (
     (when.amounts === undefined || hasAmount(when.amounts, request, catalog)) &&
     (when.currencies === undefined || when.currencies.some((currency) => isAbout(currency, request, catalog))) &&
-    isOneOf(when.flows, flow) &&
+    isOneOf(when.flows, ...(typeof flow === 'string' ? [flow] : flow)) &&
     isOneOf(when.rails, source.transferType, destination.transferType) &&
     isOneOf(when.accounts, accountId) &&
     (when.counterparties === undefined || paysOneOf(when.counterparties, destination, payee, payees)) &&
@@ -124,7 +145,8 @@ function matches(when: PolicyConditions, transfer: JudgedTransfer, facts: Policy
     Object.entries(when.metadata ?? {}).every(
       ([name, value]) => Object.hasOwn(metadata, name) && metadata[name] === value,
     ) &&
-    (time === undefined || moments.some((moment) => isAtTime(time, moment)))
+    (time === undefined || moments.some((moment) => isAtTime(time, moment))) &&
+    PolicyPayment.matches(when, facts.payment, now)
   )
 }
 
@@ -136,6 +158,7 @@ const timeMembers = membersOf<PolicyTime>({ zone: true, from: true, to: true, da
 const conditionMembers = membersOf<PolicyConditions>({
   ...{ amounts: true, currencies: true, flows: true, rails: true, accounts: true },
   ...{ counterparties: true, counterpartyInFull: true, metadata: true, time: true },
+  ...{ newCounterparty: true, lookalike: true },
 })
 
 /** How conditions are read: as somebody sets them, or as they are stored, where an earlier release has checked less. */
@@ -248,6 +271,8 @@ function readConditions(value: unknown, field: string, reading: PolicyReading): 
     counterpartyInFull: counterpartyInFull as boolean | undefined,
     metadata: Metadata.parse(when.metadata, at('metadata')),
     time: readTime(when.time, at('time'), isStored),
+    newCounterparty: PolicyPayment.readScope(when.newCounterparty, at('newCounterparty')),
+    lookalike: PolicyPayment.readLookalike(when.lookalike, at('lookalike')),
   }
   // A member that is there and says nothing, as null, would widen the policy to every transfer.
   const forgotten = Object.keys(when).find((name) => conditions[name as keyof PolicyConditions] === undefined)

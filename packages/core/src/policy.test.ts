@@ -3,6 +3,7 @@ import { createCatalog, defaultCatalog } from './catalog.ts'
 import { evaluatePolicies, Policy } from './policy.ts'
 import type { JudgedTransfer, PolicyConditions } from './policy-condition.ts'
 import type { KnownPayees } from './policy-payee.ts'
+import { TransferFlow } from './transfer-flow.ts'
 
 const transfer: JudgedTransfer = {
   accountId: 'acme',
@@ -59,6 +60,34 @@ describe('a policy', () => {
     [{ accounts: ['acme'], rails: ['wire'] }, false],
   ])('with the conditions %j applies: %s', (when, expected) => {
     expect(applies(when)).toBe(expected)
+  })
+
+  it('of a flow is about all flows that a transfer may be of, and refuses where one of them is refused', () => {
+    const swap = {
+      ...transfer,
+      request: {
+        ...transfer.request,
+        destination: { addressId: 'payee', valueType: 'USDT', transferType: 'base' },
+      },
+    }
+    const flow = TransferFlow.possible(swap.request, defaultCatalog)
+    expect(flow).toEqual(['swap', 'payout'])
+    expect(TransferFlow.possible(swap.request, defaultCatalog, { destination: 'external' })).toEqual(['payout'])
+    expect(TransferFlow.possible(swap.request, defaultCatalog, { destination: 'internal' })).toEqual(['swap'])
+    expect(TransferFlow.possible(transfer.request, defaultCatalog)).toEqual(['offramp'])
+    const policies = read(
+      { name: 'swaps', when: { flows: ['swap'] }, hold: 'h' },
+      { name: 'payouts', when: { flows: ['payout'] }, approvals: [{}] },
+      { name: 'offramps', when: { flows: ['offramp'] }, refuse: 'r' },
+    )
+    expect(evaluatePolicies(policies, swap, { ...facts, flow })).toMatchObject({
+      holds: [{ policy: 'payouts' }, { policy: 'swaps' }],
+    })
+    const stricter = read(
+      { name: 'swaps', when: { flows: ['swap'] }, hold: 'h' },
+      { name: 'p', when: { flows: ['payout'] }, refuse: 'r' },
+    )
+    expect(evaluatePolicies(stricter, swap, { ...facts, flow })).toMatchObject({ refusal: { policy: 'p' } })
   })
 
   it.each<[string, NonNullable<PolicyConditions['time']>, boolean]>([

@@ -3,8 +3,9 @@ import type { Catalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
 import { type JudgedTransfer, PolicyConditions, type PolicyFacts, type PolicyReading } from './policy-condition.ts'
 import { maxListed, PolicyInput } from './policy-input.ts'
+import { PolicyPayment } from './policy-payment.ts'
 
-/** A rule about transfers. It has exactly one of `approvals`, `hold` and `refuse`. */
+/** A rule about transfers. It has exactly one of `approvals`, `hold`, `screen` and `refuse`. */
 export interface Policy {
   /** Unique: 1 to 63 of a-z, 0-9, "_", "." and "-". */
   readonly name: string
@@ -16,11 +17,13 @@ export interface Policy {
   readonly inOrder?: boolean | undefined
   /** Why it is held until somebody releases it. */
   readonly hold?: string | undefined
+  /** Why it is screened before it is sent: it is held until the screener of a worker lets it pass. */
+  readonly screen?: string | undefined
   /** Why it is refused. */
   readonly refuse?: string | undefined
 }
 
-/** What holds a transfer: `approval` until it is approved, the others until somebody releases it. */
+/** What holds a transfer: `approval` until it is approved, `screening` until the screener lets it pass, the others until somebody releases it. */
 export const holdNames = ['approval', 'limit', 'operator', 'screening'] as const
 
 /** Name of a hold. */
@@ -28,35 +31,73 @@ export type HoldName = (typeof holdNames)[number]
 
 /** A hold that a policy asks for. */
 export interface PolicyHold {
-  readonly name: Extract<HoldName, 'approval' | 'limit'>
+  readonly name: Extract<HoldName, 'approval' | 'limit' | 'screening'>
   readonly policy: string
   readonly why: string
   readonly requirement?: ApprovalRequirement | undefined
 }
 
+/** A hold that a policy asks for where a transfer turns out to look like another one before it is sent. */
+export interface PolicyWatch extends PolicyHold {
+  /** How far apart the two may be enqueued. */
+  readonly days: number
+}
+
 /** What the policies say about a transfer. */
 export type PolicyVerdict =
   | { readonly refusal: { readonly policy: string; readonly why: string } }
-  /** Sorted by name, then by policy; none for a transfer that may be sent. */
-  | { readonly refusal?: undefined; readonly holds: readonly PolicyHold[] }
+  | {
+      readonly refusal?: undefined
+      /** Sorted by name, then by policy; none for a transfer that may be sent. */
+      readonly holds: readonly PolicyHold[]
+      /** What is compared again before it is sent; absent where nothing is. */
+      readonly watches?: readonly PolicyWatch[] | undefined
+    }
 
-/** What one policy asks for; undefined for a refusal. */
-function holdOf({ name, approvals, inOrder = false, hold }: Policy): PolicyHold | undefined {
+/** What one policy asks for. One that refuses releases nothing by itself either, where the transfer is there already. */
+function holdOf({ name, approvals, inOrder = false, hold, screen, refuse: refusal = '' }: Policy): PolicyHold {
   if (approvals !== undefined) {
     const why = `The policy ${name} asks for approval.`
     return { name: 'approval', policy: name, why, requirement: { steps: approvals, inOrder } }
   }
-  return hold === undefined ? undefined : { name: 'limit', policy: name, why: hold }
+  if (screen !== undefined) return { name: 'screening', policy: name, why: screen }
+  return { name: 'limit', policy: name, why: hold ?? refusal }
 }
+
+/** What a policy says, and behind it in words what of earlier transfers makes it apply. */
+function explain(why: string, { when = {} }: Policy, { payment }: PolicyFacts): string {
+  const words = PolicyPayment.describe(when, payment)
+  if (words === '') return why
+  return `${/[.!?]$/.test(why) ? why : `${why}.`} ${words}`
+}
+
+/** The policies that would apply if the transfer looked like another one. */
+const watchOf = (policies: readonly Policy[], judged: JudgedTransfer, facts: PolicyFacts): readonly PolicyWatch[] =>
+  policies.flatMap((policy) => {
+    const { lookalike, ...others } = policy.when ?? {}
+    if (lookalike === undefined || facts.payment === undefined) return []
+    if (!PolicyConditions.matches(others, judged, facts)) return []
+    return [{ ...holdOf(policy), days: PolicyPayment.daysOf(lookalike) }]
+  })
 
 function judgePolicies(policies: readonly Policy[], transfer: JudgedTransfer, facts: PolicyFacts): PolicyVerdict {
   const judged = PolicyConditions.rename(transfer, facts.catalog)
   const applying = policies.filter(({ when = {} }) => PolicyConditions.matches(when, judged, facts))
   const refusing = applying.find(({ refuse }) => refuse !== undefined)
-  if (refusing?.refuse !== undefined) return { refusal: { policy: refusing.name, why: refusing.refuse } }
-  const holds = applying.flatMap((policy) => holdOf(policy) ?? [])
+  if (refusing?.refuse !== undefined)
+    return { refusal: { policy: refusing.name, why: explain(refusing.refuse, refusing, facts) } }
+  const holds = applying.map((policy) => {
+    const hold = holdOf(policy)
+    return { ...hold, why: explain(hold.why, policy, facts) }
+  })
   const order = ({ name, policy }: PolicyHold) => `${name} ${policy}`
-  return { holds: holds.sort((a, b) => (order(a) < order(b) ? -1 : 1)) }
+  const sorted = holds.sort((a, b) => (order(a) < order(b) ? -1 : 1))
+  const watches = watchOf(
+    policies.filter((policy) => !applying.includes(policy)),
+    judged,
+    facts,
+  )
+  return watches.length === 0 ? { holds: sorted } : { holds: sorted, watches }
 }
 
 /**
@@ -82,7 +123,7 @@ const maxCount = 10
 const { refuse, readMembers, readText, readList } = PolicyInput
 
 const policyMembers = Object.keys({
-  ...{ name: true, when: true, approvals: true, inOrder: true, hold: true, refuse: true },
+  ...{ name: true, when: true, approvals: true, inOrder: true, hold: true, screen: true, refuse: true },
 } satisfies Record<keyof Policy, true>)
 const stepMembers = Object.keys({ count: true, roles: true } satisfies Record<keyof ApprovalStep, true>)
 
@@ -101,11 +142,11 @@ function readRole(value: unknown, field: string): string {
 
 function readPolicy(value: unknown, field: string, reading: PolicyReading): Policy {
   const given = readMembers(value, policyMembers, field) as Readonly<Record<keyof Policy, unknown>>
-  const { name, when, approvals, inOrder, hold, refuse: why } = given
+  const { name, when, approvals, inOrder, hold, screen, refuse: why } = given
   if (typeof name !== 'string' || !/^[a-z0-9_.-]{1,63}$/.test(name))
     return refuse(`${field}.name`, 'must be 1 to 63 of a-z, 0-9, "_", "." and "-"')
-  if ([approvals, hold, why].filter((one) => one !== undefined).length !== 1)
-    return refuse(field, 'must have exactly one of approvals, hold and refuse')
+  if ([approvals, hold, screen, why].filter((one) => one !== undefined).length !== 1)
+    return refuse(field, 'must have exactly one of approvals, hold, screen and refuse')
   if (inOrder !== undefined && (typeof inOrder !== 'boolean' || approvals === undefined))
     return refuse(`${field}.inOrder`, 'must be true or false, beside approvals')
   return {
@@ -114,6 +155,7 @@ function readPolicy(value: unknown, field: string, reading: PolicyReading): Poli
     approvals: readList(approvals, `${field}.approvals`, maxSteps, (one, at) => readStep(one, at, reading)),
     inOrder,
     hold: hold === undefined ? undefined : readText(hold, `${field}.hold`),
+    screen: screen === undefined ? undefined : readText(screen, `${field}.screen`),
     refuse: why === undefined ? undefined : readText(why, `${field}.refuse`),
   }
 }

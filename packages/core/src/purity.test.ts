@@ -13,7 +13,7 @@ const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
   })
 
 const importsOf = (code: string) =>
-  [...code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, specifier]) => specifier ?? '')
+  [...code.matchAll(/(?<!['"])(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, specifier]) => specifier ?? '')
 
 const impure = [
   /\bDate\.now\b/,

@@ -39,6 +39,9 @@ describe('limits on sums', () => {
     ['0.span', { ...daily, span: 'week' }],
     ['0.zone', { ...daily, zone: '+02:00' }],
     ['0.zone', { ...daily, zone: undefined }],
+    ['0.zone', { ...daily, zone: 'CET' }],
+    ['0.zone', { ...daily, zone: 'MET' }],
+    ['0.zone', { ...daily, zone: 'Europe/Nowhere' }],
     ['0.per', { ...daily, per: [] }],
     ['0.per.1', { ...daily, per: ['account', 'currency'] }],
     ['0.accounts', { ...daily, accounts: [] }],
@@ -47,6 +50,15 @@ describe('limits on sums', () => {
     ['0.counterparties.0', { ...daily, counterparties: [' '] }],
   ])('are refused with the field %s', (field, limit) => {
     expect(refusal(limit)).toBe(field)
+  })
+
+  it.each([
+    ['Asia/Kolkata', 'Asia/Kolkata'],
+    ['Asia/Calcutta', 'Asia/Calcutta'],
+    ['europe/berlin', 'Europe/Berlin'],
+    ['utc', 'UTC'],
+  ])('have the zone %s under the name %s', (given, zone) => {
+    expect(parse({ ...daily, zone: given })).toMatchObject([{ zone }])
   })
 
   it('have names of their own, and are a hundred at most', () => {

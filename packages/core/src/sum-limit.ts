@@ -26,13 +26,13 @@ export interface SumLimit {
    */
   readonly most: Readonly<Record<string, string>>
   readonly span: LimitSpan
-  /** IANA name of the time zone whose hours, days and months these are, such as `Europe/Berlin`. */
+  /** `UTC`, or the IANA name with its place of the time zone whose hours, days and months these are, such as `Europe/Berlin`. */
   readonly zone: string
   /** Each of these, or each combination of them, has a sum of its own. Default: one sum of the whole host. */
   readonly per?: readonly LimitKey[] | undefined
   /** Counts only transfers of these accounts. Default: all. */
   readonly accounts?: readonly string[] | undefined
-  /** Counts only transfers to these ids of addresses. Default: all. */
+  /** Counts only transfers to these ids of addresses, or to another id under which the engine has registered the same payee. Default: all. */
   readonly counterparties?: readonly string[] | undefined
   /** Counts only transfers through these gateways. Default: all. */
   readonly gateways?: readonly string[] | undefined
@@ -43,6 +43,8 @@ export interface CountedSum extends Omit<SumLimit, 'most' | 'per'> {
   readonly currency: string
   /** Amounts in these count. */
   readonly currencies: readonly string[]
+  /** One of each of these is worth one of `currency`: an amount that is stated in another one is not known in it. */
+  readonly worth: readonly string[]
   readonly most: string
   readonly per: readonly LimitKey[]
 }
@@ -84,6 +86,12 @@ const countedBy = (currency: string, catalog: Catalog): readonly string[] =>
     .map(({ name }) => name)
     .sort()
 
+/** Currencies of which one is worth one of this one. */
+const worthOf = (currency: string, catalog: Catalog): readonly string[] => {
+  const peg = catalog.valueType(currency)?.peg
+  return catalog.valueTypes.flatMap((one) => (one.peg === peg ? [one.name] : [])).sort()
+}
+
 function readMost(value: unknown, field: string, catalog: Catalog): SumLimit['most'] {
   const entries = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
   if (entries.length === 0) return fail(field, 'must be sums by currency, such as { USD: "100000" }')
@@ -106,12 +114,16 @@ function readMost(value: unknown, field: string, catalog: Catalog): SumLimit['mo
 
 function readZone(zone: unknown, field: string): string {
   try {
-    if (typeof zone === 'string' && /^[A-Z]/i.test(zone))
-      return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
+    // Names without a place, such as CET, are fixed offsets to the database and have a summer here, or the other way round.
+    if (typeof zone === 'string' && /^(utc$|[a-z]+\/)/i.test(zone)) {
+      const known = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
+      // Under the name that was given: which of two names of a zone Node prefers is another one with its next release.
+      return known.toLowerCase() === zone.toLowerCase() ? known : zone
+    }
   } catch {
     // Refused below.
   }
-  return fail(field, 'must be the IANA name of a time zone, such as Europe/Berlin or UTC')
+  return fail(field, 'must be UTC or the IANA name of a time zone with its place, such as Europe/Berlin')
 }
 
 function readLimit(value: unknown, field: string, catalog: Catalog): SumLimit {
@@ -155,7 +167,7 @@ export const SumLimit = {
     limits.flatMap(({ most, per = [], ...limit }) =>
       Object.entries(most).map(([currency, sum]) => ({
         ...limit,
-        ...{ per, currency, currencies: countedBy(currency, catalog), most: sum },
+        ...{ per, currency, currencies: countedBy(currency, catalog), worth: worthOf(currency, catalog), most: sum },
       })),
     ),
 } as const

@@ -118,6 +118,18 @@ const classify = (
   throw OutlayError.fromIssues([{ field, code: flow.code, message: flow.message }])
 }
 
+/** The flow where the kinds of the addresses are known, and beside it the one that it is where a destination is outside. */
+function possible(legs: FlowLegs, catalog: Catalog, known: KnownAddressTypes = {}): readonly TransferFlow[] {
+  const flow = classify(legs, catalog, known)
+  if (known.destination !== undefined) return [flow]
+  const from = catalog.transferType(legs.source.transferType)
+  const to = catalog.transferType(legs.destination.transferType)
+  if (from === undefined || to === undefined) return [flow]
+  const { movesBetweenChains } = catalog
+  const outside = flowOf(legs, from, to, { ...known, destination: 'external', movesBetweenChains })
+  return typeof outside === 'string' && outside !== flow ? [flow, outside] : [flow]
+}
+
 /** Determines the kind of a transfer. */
 export const TransferFlow = {
   /**
@@ -126,4 +138,6 @@ export const TransferFlow = {
    * `mixed_environments` or `unknown_transfer_type`, with the field in camelCase unless `options.spelling` says snake.
    */
   classify,
+  /** All kinds that a transfer may be of: more than one where its destination may be a wallet of the service or not. Throws what `classify` throws. */
+  possible,
 } as const

@@ -15,7 +15,7 @@ import { type Dialect, readDialect } from './dialect.ts'
 import { createAttemptError, readAttemptRefusal } from './errors.ts'
 import type { HttpAnswer } from './exchange.ts'
 import { decodePage, encodePageQuery, type ForwardCursor } from './pagination.ts'
-import { isDecidedBehindKey, isMarked, isOwnAnswer } from './proof.ts'
+import { isDecidedBehindKey, isKept, isMarked, isOwnAnswer } from './proof.ts'
 import { type Refusal, readRequestId } from './refusal.ts'
 import { type Call, path } from './request.ts'
 import { encodeExternalAddress } from './wire/address.ts'
@@ -222,7 +222,13 @@ const readRefused = (call: Call, attempt: Attempt & { kind: 'answer' }, now: Dat
   const outcome = classifyAnswer({ status, code: refusal.stated || isHarmless(code) ? code : undefined })
   switch (outcome) {
     case 'rejected':
-      return { ...marks, outcome, code: code ?? `http_${status}`, detail: listMembers(refusal, under) }
+      return {
+        ...marks,
+        ...(isKept(attempt.answer, refusal) ? { keyClosed: true } : {}),
+        outcome,
+        code: code ?? `http_${status}`,
+        detail: listMembers(refusal, under),
+      }
     case 'throttled':
       return { ...marks, outcome, retryAfterMs, detail }
     case 'unknown':

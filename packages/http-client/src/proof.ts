@@ -22,6 +22,9 @@ export const isMarked = (answer: HttpAnswer): boolean =>
 export const isDecidedBehindKey = (answer: HttpAnswer, { status, code, stated }: Refusal): boolean =>
   stated && (isMarked(answer) || (status === 422 && specifiedCodes.includes(code)))
 
+/** True when a refusal that is no lack of funds is kept under its key: a service that marks one has stored it in the transaction that has the key. */
+export const isKept = (answer: HttpAnswer, { stated }: Refusal): boolean => stated && isMarked(answer)
+
 /**
  * True when the service itself refused. A page without a code may be a proxy's, written after the service has acted; but who asks
  * for credentials as RFC 9110 says has passed nothing on.

@@ -2,10 +2,11 @@ import type { Catalog, Clock, Engine, Logger, Random, Telemetry } from '@outlay/
 import type { Pool, PoolClient } from 'pg'
 import type { AccountReviewer } from './accounts/reviewer.ts'
 import type { WalletCustody } from './addresses/custody.ts'
+import { keepUntilCommit } from './database/after-commit.ts'
 import { connectWithin } from './database/connect.ts'
 import { type PipelineWorks, runPipeline } from './database/pipeline.ts'
 import { type SharedPool, shareWaitMs, withinShare } from './database/pool-share.ts'
-import { beginAs, type ClientReads, readSettingsOf, readWaitOf, settingOf } from './database/tenant.ts'
+import { beginAs, type ClientReads, readSettingsOf, readWaitOf, settingOf, workerSettings } from './database/tenant.ts'
 import { beginWith, type TransactionSetting } from './database/transaction-settings.ts'
 import type { Quotes } from './quotes/port.ts'
 import type { AmountPolicy } from './rail-facts/fact-kind.ts'
@@ -98,6 +99,18 @@ export function inTransaction<T>(context: Pick<ServiceContext, 'pool'>, work: (t
 }
 
 /**
+ * The same for work of the service itself on rows of several tenants: no statement waits longer for a lock than `lockTimeoutMs`, as {@link asWorker}
+ * says. One that does fails with the SQLSTATE 55P03.
+ */
+export function inWorkerTransaction<T>(
+  context: Pick<ServiceContext, 'pool'>,
+  work: (tx: Tx) => Promise<T>,
+  lockTimeoutMs?: number,
+): Promise<T> {
+  return transact(context.pool, beginWith(workerSettings(lockTimeoutMs)), work)
+}
+
+/**
  * Runs `work` on the rows of one client's accounts only, between `begin` and `commit`; any rejection rolls back. It waits for the share of its
  * client in the pool, ten seconds at most. `lockTimeoutMs` limits each wait for a lock; it is that long unless it says otherwise, since work that waits
  * has a place of the share.
@@ -147,11 +160,14 @@ async function transact<T>(pool: Pool, begin: string, work: (tx: Tx) => Promise<
     broken = error
   }
   client.on('error', onError)
+  const end = keepUntilCommit(client)
+  let isCommitted = false
   try {
     await client.query(begin)
     const result = await work(client)
     const ended = await client.query('commit')
     if (ended.command !== 'COMMIT') throw new Error('A statement whose error was swallowed aborted the transaction.')
+    isCommitted = true
     return result
   } catch (error) {
     await client.query('rollback').catch((failure: Error) => {
@@ -161,5 +177,6 @@ async function transact<T>(pool: Pool, begin: string, work: (tx: Tx) => Promise<
   } finally {
     client.off('error', onError)
     client.release(broken)
+    end(isCommitted)
   }
 }

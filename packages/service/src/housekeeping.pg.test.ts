@@ -1,5 +1,5 @@
 import { manualClock, recordingLogger } from '@outlay/testing'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { serviceDatabase } from '../test/database.ts'
 import { inspect } from '../test/inspection.ts'
 import { sampleAccount, testContext, testSchema, testService } from '../test/service.ts'
@@ -156,6 +156,32 @@ it('deletes unused quotes some time after they have expired, and none that was u
   expect(await ids()).toEqual(['recent', 'used'])
   await keepHouse(context, { unusedQuoteDays: 20 })
   expect(await ids()).toEqual(['used'])
+})
+
+it('deletes nothing for a clock of its machine that is ahead of the server', async () => {
+  const real = testContext({ pool, clock: { now: () => new Date() } })
+  const insert = `insert into ${testSchema}.quote
+    (id, account_id, source_value_type, source_value, destination_value_type, destination_value, rate, fixed_side, reference,
+     created_at, expires_at)
+    values ($1, 'a', 'USDC', 1, 'MXN', 18.5, 18.5, 'source', 'r', clock_timestamp(), clock_timestamp() - $2 * interval '1 day')`
+  await inspect(pool).query(insert, ['over', 31])
+  await inspect(pool).query(insert, ['just over', 1])
+  const ids = async () =>
+    (await inspect(pool).query(`select id from ${testSchema}.quote where id like '%over'`)).rows.map(({ id }) => id)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 30 * 24 * 3_600_000 })
+  try {
+    await keepHouse(real)
+  } finally {
+    vi.useRealTimers()
+  }
+  expect(await ids()).toEqual(['just over'])
+})
+
+it('migrates its queue from several processes at once', async () => {
+  const empty = testContext({ pool, schema: 'raced_service' })
+  await Promise.all(Array.from({ length: 6 }, () => migrateHousekeeping(empty)))
+  const housekeeping = await startHousekeeping(empty)
+  await housekeeping.stop()
 })
 
 it('schedules itself in its own queue and stops', async () => {

@@ -1,8 +1,11 @@
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ConstructorOptions, PgBoss } from 'pg-boss'
 import { pruneExchanges } from './bank-links/exchanges.ts'
 import { pruneTokens } from './clients/tokens.ts'
 import type { ServiceContext } from './context.ts'
-import { asSystem } from './database/tenant.ts'
+import { sqlStateOf } from './database/conflict.ts'
+import { run, statement } from './database/statement.ts'
+import { asWorker } from './database/tenant.ts'
 import { pruneKeys } from './idempotency/keys.ts'
 import { pruneQuotes } from './quotes/quotes.ts'
 import { expireTransfers } from './transfers/expiry.ts'
@@ -33,27 +36,66 @@ const endpointDays = 7
 
 /**
  * Deletes expired keys, tokens, events, unused quotes, exchanges of public tokens and replaced webhook secrets, and cancels transfers that are pending
- * for too long.
+ * for too long. One of these that fails stops none of the others; no statement waits for a lock longer than a second. A clock of this
+ * process that is ahead of the database's makes nothing older.
+ * @throws the first of their errors, when all are done.
  */
-export async function keepHouse(context: ServiceContext, retention: Retention = {}): Promise<void> {
-  const daysAgo = (days: number) => new Date(context.clock.now().getTime() - days * dayMs)
-  await pruneTokens(asSystem(context), context, daysAgo(0))
-  await pruneKeys(asSystem(context), context, daysAgo(retention.idempotencyKeyDays ?? 30))
-  await pruneEvents(asSystem(context), context, daysAgo(retention.webhookEventDays ?? 30))
-  await pruneEndpoints(asSystem(context), context, new Date(Date.now() - endpointDays * dayMs))
-  await pruneExchanges(asSystem(context), context, daysAgo(retention.bankLinkExchangeDays ?? 30))
-  await pruneQuotes(asSystem(context), context, daysAgo(retention.unusedQuoteDays ?? 30))
-  await prunePreviousSecrets(asSystem(context), context, daysAgo(0))
-  await expireTransfers(context)
+export async function keepHouse(given: ServiceContext, retention: Retention = {}): Promise<void> {
+  const context = await withoutHaste(given)
+  const daysAgo = (days = 0) => new Date(context.clock.now().getTime() - days * dayMs)
+  const worker = asWorker(context)
+  const parts: Readonly<Record<string, () => Promise<unknown>>> = {
+    transfers: () => expireTransfers(context),
+    tokens: () => pruneTokens(worker, context, daysAgo()),
+    keys: () => pruneKeys(worker, context, daysAgo(retention.idempotencyKeyDays ?? 30)),
+    events: () => pruneEvents(worker, context, daysAgo(retention.webhookEventDays ?? 30)),
+    endpoints: () => pruneEndpoints(worker, context, new Date(Date.now() - endpointDays * dayMs)),
+    exchanges: () => pruneExchanges(worker, context, daysAgo(retention.bankLinkExchangeDays ?? 30)),
+    quotes: () => pruneQuotes(worker, context, daysAgo(retention.unusedQuoteDays ?? 30)),
+    secrets: () => prunePreviousSecrets(worker, context, daysAgo()),
+  }
+  const errors: unknown[] = []
+  for (const [part, work] of Object.entries(parts)) {
+    try {
+      await work()
+    } catch (error) {
+      errors.push(error)
+      const name = sqlStateOf(error) ?? (error instanceof Error ? error.name : typeof error)
+      context.logger.warn({ part, error: name }, 'A part of the housekeeping failed; it is done the next time.')
+    }
+  }
+  if (errors.length > 0) throw errors[0]
 }
 
-/** Migrates the housekeeping queue, in the schema `<schema>_jobs`, to this release. */
+const serverTime = statement('server_time', 'select clock_timestamp() as now', rowDecoder('time', { now: Column.date }))
+
+/** The context with the time of its clock, less what the clock of this machine is ahead of the server's. */
+async function withoutHaste(context: ServiceContext): Promise<ServiceContext> {
+  const asked = Date.now()
+  const [server] = await run(asWorker(context), context, serverTime)
+  const ahead = Math.max(0, asked - (server?.now.getTime() ?? asked))
+  const clock = { now: () => new Date(context.clock.now().getTime() - ahead) }
+  // Not a copy: parts of a context are made where they are first used.
+  return Object.create(context, { clock: { value: clock } }) as ServiceContext
+}
+
+/** How often another process may create the same objects at the same time. */
+const mostRaces = 5
+
+/** Duplicate names in the catalog, and two that wait for each other. */
+const raceCodes = ['23505', '42P06', '42P07', '42710', '40P01']
+
+/** Migrates the housekeeping queue, in the schema `<schema>_jobs`, to this release. Safe to run from several processes at once. */
 export async function migrateHousekeeping(context: ServiceContext): Promise<void> {
-  const boss = await createBoss(context, { migrate: true, supervise: false, schedule: false })
-  try {
-    await boss.start()
-  } finally {
-    await boss.stop({ graceful: false })
+  for (let races = 0; ; races += 1) {
+    const boss = await createBoss(context, { migrate: true, supervise: false, schedule: false })
+    try {
+      return void (await boss.start())
+    } catch (error) {
+      if (races >= mostRaces || !raceCodes.includes(sqlStateOf(error) ?? '')) throw error
+    } finally {
+      await boss.stop({ graceful: false })
+    }
   }
 }
 

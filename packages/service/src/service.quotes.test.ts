@@ -33,6 +33,14 @@ it('with rails of its own, a service has quotes only with a desk, and a refusal 
   expect(quoteHint(context)).toContain('quote_id')
 })
 
+it('rails that are simulated in part let nobody simulate money', () => {
+  const paths = (given: Rails) => createService({ pool, rails: given, encryptionKey }).routes.map(({ path }) => path)
+  const isSimulation = (path: string) => path.includes('/simulations')
+  expect(paths({ ...simulated, submit: rails.submit }).filter(isSimulation)).toEqual([])
+  expect(open({ rails: { ...simulated } }).context.quotes).toBeUndefined()
+  expect(paths(simulated).filter(isSimulation)).not.toEqual([])
+})
+
 it('a desk of a deployer lives in the time of the service, also beside simulated rails', () => {
   const clock = manualClock()
   for (const given of [{}, { rails: 'simulated' }] as const) {

@@ -1,5 +1,6 @@
 import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
 import { type Catalog, type Clock, createEngine, defaultCatalog, type Engine, type Logger } from '@outlay/core'
+import { foreignRuntime, foreignTelemetry } from '@outlay/core/adapter'
 import type { Pool } from 'pg'
 import { type Onboarding, startOnboarding } from './accounts/onboarding.ts'
 import { accountsRoutes } from './accounts/routes.ts'
@@ -31,8 +32,10 @@ import { createPolledTransfers } from './rail-facts/polled-transfers.ts'
 import { railsGateway } from './rails/gateway.ts'
 import { startRails, stopRails } from './rails/life.ts'
 import type { Rails } from './rails/port.ts'
+import { createRailReads } from './rails/rail-reads.ts'
+import { createRailShares } from './rails/rail-shares.ts'
 import { createSimulatedCustody } from './rails/simulated/custody.ts'
-import { createSimulatedRails, type SimulatedRails } from './rails/simulated/simulated-rails.ts'
+import { createSimulatedRails, type SimulatedRails, simulationOf } from './rails/simulated/simulated-rails.ts'
 import { createSecrets, type Secrets } from './secrets.ts'
 import { createServiceLife, type ServiceLife, type ServiceRun } from './service-life.ts'
 import { checkServiceOptions, type ServiceOptions } from './service-options.ts'
@@ -216,7 +219,7 @@ function routesOf(
   rails: Rails | SimulatedRails,
   { bankLinking, mayMoveClock }: ServiceOptions,
 ): readonly RouteModule[] {
-  const simulation = 'simulation' in rails ? rails.simulation : undefined
+  const simulation = simulationOf(rails)
   const routes = simulation === undefined ? [...shell] : [...shell, simulationsRoutes(simulation, mayMoveClock)]
   if (context.quotes !== undefined) routes.push(quotesRoutes(context.quotes))
   const options = bankLinking ?? (simulation === undefined ? undefined : { provider: 'simulated' as const })
@@ -244,13 +247,15 @@ function createContext(
   // The service handles the engine's events as the system, in the engine's own transaction.
   const driver: Driver<Tx> = { ...pgDriver(pool), transaction: (work) => inTransaction({ pool }, work) }
   const backend = postgres({ driver, schema: `${schema}_engine`, logger: options.logger })
-  const { random, logger } = backend.runtime
-  const clock = options.clock ?? backend.runtime.clock
+  const { random, logger, clock } = foreignRuntime(backend.runtime, options.clock && { clock: options.clock })
+  const telemetry = options.telemetry && foreignTelemetry(options.telemetry)
   const secrets = secretsOf(options.encryptionKey, random)
   const rails = options.rails === 'simulated' ? createSimulatedRails({ pool, schema, clock, logger }) : options.rails
   const polled = createPolledTransfers({ pool, schema, clock, random, catalog, logger })
-  const gateway = railsGateway(rails, instructionReader({ pool, schema, secrets, logger }), polled)
-  const engine = createEngine({ backend, gateway, catalog, runtime: { clock }, telemetry: options.telemetry })
+  const instructions = instructionReader({ pool, schema, secrets, logger })
+  const [shares, reads] = [createRailShares(options.engine), createRailReads(options.engine)]
+  const gateway = railsGateway(rails, instructions, polled, shares, reads)
+  const engine = createEngine({ backend, gateway, catalog, runtime: { clock, logger }, telemetry })
   const context: ServiceContext = {
     pool,
     schema,
@@ -263,7 +268,7 @@ function createContext(
     custody: options.custody ?? (options.rails === 'simulated' ? createSimulatedCustody(catalog) : undefined),
     quotes: quotesOf(options, rails, clock),
     logger,
-    telemetry: options.telemetry,
+    telemetry,
     isRunning,
     reviewer: options.reviewer,
     completesAccounts: options.rails === 'simulated',
@@ -284,8 +289,8 @@ function createContext(
 /** The simulated desk lives in the time of the simulated rails. */
 function quotesOf({ quotes }: ServiceOptions, rails: Rails | SimulatedRails, clock: Clock): Quotes | undefined {
   if (quotes !== undefined) return { provider: quotes, now: () => clock.now() }
-  if (!('simulation' in rails)) return undefined
-  const { simulation } = rails
+  const simulation = simulationOf(rails)
+  if (simulation === undefined) return undefined
   return { provider: createSimulatedDesk(simulation), now: () => simulation.now() }
 }
 

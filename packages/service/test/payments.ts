@@ -1,15 +1,16 @@
 import { expect, vi } from 'vitest'
-import { inTransaction } from '../src/context.ts'
+import { inTransaction, type ServiceContext } from '../src/context.ts'
 import {
   listRailExceptions,
   type RailException,
   type RailExceptionQuery,
 } from '../src/rail-exceptions/rail-exceptions.ts'
-import { resolveRailException } from '../src/rail-exceptions/resolution.ts'
+import { type RailResolution, resolveRailException } from '../src/rail-exceptions/resolution.ts'
 import { createPolledTransfers } from '../src/rail-facts/polled-transfers.ts'
 import { railsGateway } from '../src/rails/gateway.ts'
 import type { RailFact, RailPayment, Rails } from '../src/rails/port.ts'
 import type { TransferResource } from '../src/transfers/view.ts'
+import { inspect } from './inspection.ts'
 import type { TestSandbox } from './sandbox.ts'
 
 const patience = { timeout: 30_000, interval: 25 }
@@ -28,7 +29,13 @@ export interface TestPayments {
   poll(transferId: string, said?: Omit<RailPayment, 'reference'>): Promise<string>
   exceptions(query?: RailExceptionQuery): Promise<readonly RailException[]>
   /** Decides about an exception. */
-  resolve(id: string, action: 'apply' | 'dismiss'): Promise<RailException>
+  resolve(
+    id: string,
+    action: 'apply' | 'dismiss',
+    more?: Pick<RailResolution, 'accepts' | 'amount'>,
+  ): Promise<RailException>
+  /** Forgets whose wires there were, for tests whose transfers have wires of the same names. */
+  forgetWires(): Promise<void>
   /** Of USDC on Base. */
   balance(): Promise<number>
 }
@@ -41,6 +48,10 @@ export const sanctions = {
   occurredAt: '2026-01-05T00:00:00.000Z',
   retriable: false,
 } as const
+
+async function forgetWires({ pool, schema }: ServiceContext): Promise<void> {
+  await inspect(pool).query(`delete from ${schema}.arrival_mark`)
+}
 
 /** Makes the calls. */
 export function testPayments(api: TestSandbox): TestPayments {
@@ -100,8 +111,9 @@ export function testPayments(api: TestSandbox): TestPayments {
       return seen.status
     },
     exceptions: (query) => inTransaction(context, (tx) => listRailExceptions(tx, context, query)),
-    resolve: (id, action) =>
-      inTransaction(context, (tx) => resolveRailException(tx, context, id, { action, by: 'ops@example.com' })),
+    resolve: (id, action, more) =>
+      inTransaction(context, (tx) => resolveRailException(tx, context, id, { ...more, action, by: 'ops@example.com' })),
+    forgetWires: () => forgetWires(context),
     async balance() {
       const { body } = await api.call<{
         balances: { value_type: string; transfer_type: string; balance: { value: string } }[]

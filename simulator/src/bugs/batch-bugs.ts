@@ -1,6 +1,6 @@
 import type { Bug } from './bug.ts'
 
-/** Mistakes about batches, corrections and what a person decides about returns. */
+/** Mistakes about batches, corrections what a person decides about returns, fail-overs, and what was paid. */
 export const batchBugs: readonly Bug[] = [
   {
     name: 'a_batch_completes_while_somebody_enqueues',
@@ -135,5 +135,28 @@ export const batchBugs: readonly Bug[] = [
       from: 'resolution_note = p_reason, sequence = v_sequence,',
       to: 'resolution_note = p_reason, sequence = null,',
     },
+  },
+  {
+    name: 'failover_on_unknown',
+    breaks: ['one_effect', 'ledger'],
+    handlers: (handlers) => ({
+      ...handlers,
+      async submit(...call) {
+        const settlement = await handlers.submit(...call)
+        const isUnknown = settlement.stage === 'queued' && settlement.unknownSince !== null
+        if (!isUnknown || call[0].gateway !== 'default' || handlers.gateways.length < 2) return settlement
+        const failure = { type: 'rejected', code: 'unknown', detail: '', occurredAt: new Date().toISOString() } as const
+        return {
+          ...{ ...settlement, stage: 'settled', status: 'failed', reason: 'failover' },
+          failure: { ...failure, retriable: false },
+          ...{ unknownSince: null, retryAfterMs: null, events: [{ type: 'transfer.failed' }] },
+        }
+      },
+    }),
+  },
+  {
+    name: 'paid_amount_ignored',
+    breaks: ['same_on_both_sides', 'ledger'],
+    sql: { on: 'host', name: 'record_paid', from: 'where t.ctid = p.place', to: 'where false and t.ctid = p.place' },
   },
 ]

@@ -55,6 +55,11 @@ export const bugs: readonly Bug[] = [
     },
   },
   {
+    name: 'an_audit_whose_hashes_do_not_depend_on_each_other',
+    breaks: ['audit_chained'],
+    sql: { on: 'host', name: 'chain_audit', from: 'concat(v_hash, chr(10),', to: 'concat(chr(10),' },
+  },
+  {
     name: 'a_quote_is_used_again',
     breaks: ['quotes_once'],
     sql: { on: 'service', name: 'quote_claim', from: 'and q.transfer_id is null', to: '' },
@@ -118,6 +123,29 @@ export const bugs: readonly Bug[] = [
         to: '\n',
       },
     ],
+  },
+  {
+    name: 'screening_error_passes',
+    breaks: ['screened'],
+    handlers: (handlers) => {
+      const { screening } = handlers
+      if (screening === undefined) return handlers
+      const screen: typeof screening.screen = async (transfer, signal) => {
+        const { answer = { result: 'pass' } } = await screening.screen(transfer, signal)
+        return { answer }
+      }
+      return { ...handlers, screening: { ...screening, screen } }
+    },
+  },
+  {
+    name: 'screened_is_queued',
+    breaks: ['screened'],
+    sql: {
+      on: 'host',
+      name: 'answer_screening',
+      from: `if v_result = 'pass' then`,
+      to: `if v_result in ('pass', 'hold') then`,
+    },
   },
   {
     name: 'no_fence_at_settle',

@@ -109,6 +109,10 @@ export async function openEnvironment(bug: Bug | undefined): Promise<Environment
     },
     async clean() {
       await Promise.all([cleanHost(), cleanService()])
+      // An engine that hands transfers over has one of its own, which nobody serves in a run without such an engine.
+      await host.query('delete from outlay.subscription where name <> all ($1)', [
+        subscriptions.map(({ name }) => name),
+      ])
       for (const { name, types } of subscriptions)
         await host.query('update outlay.subscription set types = $2 where name = $1', [name, types])
       await service.query('delete from outlay_service.webhook_delivery')

@@ -15,6 +15,8 @@ interface Credentials {
 export interface Tenant {
   readonly accountId: string
   readonly walletId: string
+  /** The address of a payee on a chain. */
+  readonly payeeId: string
   /** Those that its host uses now. */
   credentials: Credentials
   /** Those of the second gateway, where hosts have two. */
@@ -43,6 +45,9 @@ export interface Tenant {
   /** What a planned payout asks for. */
   request(payout: PlannedPayout): EnqueueRequest
 }
+
+/** An id of an address that the service does not know. */
+export const unknownPayee = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 
 /** Who creates payouts where there are policies. */
 export const creator = 'carl'
@@ -128,6 +133,7 @@ async function makeTenant(
     accountId,
     quotes,
     walletId: wallet.addressId,
+    payeeId: payees.payeeId,
     credentials,
     secondCredentials: twoGateways ? clients[1] : undefined,
     clientIds: clients.map(({ clientId }) => clientId),
@@ -239,7 +245,7 @@ function destinationOf({ kind, amount }: PlannedPayout, to: Payees): EnqueueRequ
       return { address: bank as ExternalAddressDetails, valueType: 'USD', transferType: 'ach_credit' }
     }
     case 'refused':
-      return { addressId: '01ARZ3NDEKTSV4RRFFQ69G5FAV', valueType: 'USDC', transferType: 'base' }
+      return { addressId: unknownPayee, valueType: 'USDC', transferType: 'base' }
     default:
       return { addressId: to.payeeId, valueType: 'USDC', transferType: 'base' }
   }

@@ -13,7 +13,7 @@ export async function prepareTimeTravel(
     `select format('%I.%I', c.table_schema, c.table_name) as name, array_agg(quote_ident(c.column_name)::text) as columns
      from information_schema.columns c
      join pg_class t on t.relname = c.table_name and t.relnamespace = c.table_schema::regnamespace and t.relkind = 'r'
-     where c.table_schema = any ($1) and c.table_name not in ('migration', 'known_database', 'audit', 'policy_version', 'limit_version') and c.data_type = 'timestamp with time zone' and c.is_generated = 'NEVER'
+     where c.table_schema = any ($1) and c.table_name not in ('migration', 'known_database', 'audit', 'policy_version', 'limit_version', 'screening_answer') and c.data_type = 'timestamp with time zone' and c.is_generated = 'NEVER'
      group by 1 order by 1`,
     [schemas],
   )
@@ -33,8 +33,8 @@ export async function prepareTimeTravel(
 const movedUses = `with gone as (
     delete from outlay.limit_use where ctid = any (array(select ctid from outlay.limit_use for update skip locked)) returning *
   )
-  insert into outlay.limit_use (counter, scope, began_at, until, used)
-  select g.counter, g.scope, g.began_at - make_interval(secs => $1::float8), g.until - make_interval(secs => $1::float8), g.used
+  insert into outlay.limit_use (counter, scope, began_at, until, used, address_id)
+  select g.counter, g.scope, g.began_at - make_interval(secs => $1::float8), g.until - make_interval(secs => $1::float8), g.used, g.address_id
   from gone g order by g.began_at`
 
 /** A worker may hold rows in another order, and the server may just be restarting. */

@@ -17,8 +17,13 @@ export interface Evidence {
   readonly keysSeen: ReadonlySet<string>
   /** Transfers that somebody else made, by their id at the service. */
   readonly foreign: ReadonlyMap<string, ForeignTransfer>
+  /** Ids at the service of payouts of which a part was paid. */
+  readonly paidOtherwise?: ReadonlySet<string>
   /** Transfers that were enqueued while two others than their creator had to approve them. */
   readonly toApprove?: ReadonlySet<string>
+  /** Transfers that were enqueued while they had to be screened, and those of which the screener has said that they pass. */
+  readonly toScreen?: ReadonlySet<string>
+  readonly passed?: ReadonlySet<string>
   /** What went wrong in a way that is never right, whatever the faults. */
   readonly mistakes: readonly Violation[]
   /** True when one client of the service has the accounts of all tenants. */

@@ -1,11 +1,13 @@
 import type { Violation } from '../violation.ts'
 import { checkApprovals } from './approvals.ts'
 import { checkClients, checkLifetimes, checkTimes, checkUnknown } from './attempts.ts'
+import { checkAudit } from './audit.ts'
 import { checkEffects, checkEvents } from './events.ts'
 import type { Evidence } from './evidence.ts'
 import { checkLedger } from './ledger.ts'
 import { checkQuotes } from './quotes.ts'
 import { checkReturns } from './returns.ts'
+import { checkScreening } from './screening.ts'
 import { checkKeys, checkOneEffect, checkSides, checkTenants, checkWaiting } from './transfers.ts'
 
 /** Checks everything that must hold at the end of a run. */
@@ -20,6 +22,8 @@ export async function checkAll(at: Evidence): Promise<readonly Violation[]> {
     checkReturns,
     checkQuotes,
     checkApprovals,
+    checkScreening,
+    checkAudit,
     checkEffects,
     checkLedger,
     checkTimes,

@@ -50,7 +50,7 @@ export async function checkLedger(at: Evidence): Promise<readonly Violation[]> {
     }
   }
   const paid = await at.environment.host.query<{ readonly account_id: string; readonly sum: string }>(
-    `select account_id, sum((request -> 'amount' ->> 'value')::numeric
+    `select account_id, sum((coalesce(paid -> 'amount', request -> 'amount') ->> 'value')::numeric
        * case request -> 'source' ->> 'transferType' when 'ach_debit' then -1 else 1 end)::text as sum from outlay.transfer
      where status = 'complete' and (remote_id = any ($1)) is not true group by 1`,
     [[...at.foreign.keys()]],

@@ -30,7 +30,7 @@ const readHost = async (at: Evidence): Promise<readonly HostTransfer[]> =>
   (
     await at.environment.host.query<HostTransfer>(
       `select t.id, t.account_id, t.idempotency_key, t.submission_key, t.remote_id, t.stage, t.status, t.reason, t.attempt,
-         t.request -> 'amount' ->> 'value' as amount, t.failure, t.request ->> 'note' as note,
+         coalesce(t.paid -> 'amount', t.request -> 'amount') ->> 'value' as amount, t.failure, t.request ->> 'note' as note,
          coalesce(p.payouts, 0) as payouts
        from outlay.transfer t
        left join (select transfer_id, count(*)::integer as payouts from payout group by 1) p on p.transfer_id = t.id

@@ -17,7 +17,7 @@ export interface Court extends AsyncDisposable {
   /** Reads what has become of things since. */
   check(): Promise<void>
   /** Ends the record and judges it. */
-  judge(at: Pick<Evidence, 'foreign'>): Promise<readonly Violation[]>
+  judge(at: Pick<Evidence, 'foreign' | 'paidOtherwise'>): Promise<readonly Violation[]>
 }
 
 /** Opens the court of an environment. */
@@ -57,10 +57,11 @@ export async function openCourt(environment: Environment): Promise<Court> {
     },
     // Postgres may just be restarting.
     check: () => check().catch(() => undefined),
-    async judge({ foreign }) {
+    async judge({ foreign, paidOtherwise = new Set() }) {
       await check()
       const at = Date.now()
       for (const remote of foreign.keys()) scribe.host({ kind: 'foreign', at, remote })
+      for (const remote of paidOtherwise) scribe.host({ kind: 'paid_otherwise', at, remote })
       for (const { accountId: account, funded } of tenants)
         scribe.host({ kind: 'funded', at, account, value: 'USDC', rail: 'base', amount: String(funded) })
       for (const line of (await statements?.readAll()) ?? []) scribe.service(line)

@@ -31,9 +31,20 @@ describe('a plan', () => {
     }
   })
 
+  it('commands batches whose payouts were sent and wait, or are locked, and resubmits into closed ones, behind what it would do without them', () => {
+    const commands = new Set<string>()
+    for (const seed of seeds.slice(0, 50)) {
+      const others = drawPlan(seed, new Set(['quotes'])).steps
+      const { steps } = drawPlan(seed, new Set(['quotes', 'waiting_batches']))
+      expect(steps.slice(0, others.length)).toEqual(others)
+      for (const step of steps.slice(others.length)) if (step.do === 'command_batch') commands.add(step.what)
+    }
+    expect([...commands].sort()).toEqual(['cancel', 'close', 'pause', 'resume'])
+  })
+
   it('comes to every kind of step and of payout within two hundred seeds', () => {
     const steps = seeds.flatMap((seed) => drawPlan(seed).steps)
-    expect(new Set(steps.map((step) => step.do)).size).toBe(57)
+    expect(new Set(steps.map((step) => step.do)).size).toBe(60)
     const payouts = steps.flatMap((step) => ('payouts' in step ? step.payouts : []))
     expect(new Set(payouts.map(({ kind }) => kind)).size).toBe(14)
   })

@@ -1,5 +1,6 @@
 import { type Choices, type Draw, type PlannedPayout, startDrawing } from './draw.ts'
 import { drawPlayers, type Player, type PlayerStep, playerSteps, players } from './players.ts'
+import { drawWaitingBatches } from './waiting-batches.ts'
 
 /** Limits of an account; null removes one. */
 export interface PlannedLimits {
@@ -122,6 +123,19 @@ const hostSteps = ({ fraction, below, oneOf, tenants, payouts, some }: Draw): Ch
   [4, () => ({ do: oneOf(['pause', 'resume', 'fund', 'funds_arrived']), tenant: below(tenants) })],
 ]
 
+/** What one gateway refuses for good, and another one may take over. */
+const refusals = ({ below, tenants, payouts }: Draw): Choices<Step> => [
+  [
+    12,
+    () => ({
+      do: 'enqueue',
+      tenant: below(tenants),
+      payouts: payouts(1 + below(4)).map(({ number }) => ({ number, kind: 'refused', amount: 1 + below(20) })),
+      rollBack: false,
+    }),
+  ],
+]
+
 const drawMoment = ({ below, oneOf }: Draw): Moment => ({
   at: oneOf(moments),
   phase: oneOf(['before', 'after']),
@@ -215,7 +229,12 @@ function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[]
   // Something to be served for each tenant.
   if (step.do === 'serve') return [...Array.from({ length: tenants }, (_, tenant) => enqueue(tenant, 1)), step]
   // Something that meets the foreign code.
-  if (step.do === 'misbehave') return [step, enqueue(step.tenant, 1 + below(4))]
+  if (step.do === 'misbehave') {
+    const met = enqueue(step.tenant, 1 + below(4))
+    return step.place === 'screener'
+      ? [{ do: 'set_screening', isOn: true }, step, met, { do: 'wait', ms: 700 }]
+      : [step, met]
+  }
   // Something that is refused, and others of its tenant behind it.
   if (step.do === 'firewall' && step.isNew) {
     const refused = enqueue(step.payout % tenants, 1)
@@ -229,6 +248,12 @@ function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[]
     const tenant = step.do === 'return' ? step.nth : step.choice
     return [enqueue(tenant % tenants, 1 + below(4), 'ach'), pause, days, pause, step]
   }
+  // Something that is under way at the rails, of more than is settled.
+  if (step.do === 'pay_otherwise') {
+    const paid = enqueue(step.choice % tenants, 1 + below(3))
+    const payouts = paid.payouts.map((payout) => ({ ...payout, amount: 9 }))
+    return [{ ...paid, payouts }, { do: 'wait', ms: 60 }, step, { do: 'wait', ms: 60 }, step]
+  }
   // Something that is held, of a process that does not know the policies yet, and those who may approve it at once.
   if (step.do === 'set_policies') {
     const held = enqueue(below(tenants), 1 + below(3))
@@ -238,6 +263,10 @@ function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[]
     )
     return [step, { ...held, payouts: large }, ...approvals.slice(0, below(7))]
   }
+  // Something that is screened, of a process that does not know the policy yet, by one that gets its turn.
+  if (step.do === 'set_screening') return [step, enqueue(below(tenants), 1 + below(3)), { do: 'wait', ms: 700 }]
+  // Something about which the screener is asked meanwhile.
+  if (step.do === 'screen_as') return [step, enqueue(below(tenants), 1 + below(2)), { do: 'wait', ms: 700 }]
   // More than fits, of one tenant, in commits that workers fetch one after the other.
   if (step.do === 'set_limits') {
     const tenant = below(tenants)
@@ -269,6 +298,7 @@ export function drawPlan(seed: number, playing: ReadonlySet<Player> = new Set(pl
   const draw = { ...dice, tenants }
   const choices: Choices<Step> = [
     ...hostSteps(draw),
+    ...(taking.has('two_gateways') ? refusals(draw) : []),
     ...disturbances(draw, taking),
     ...administration(draw),
     ...playerSteps(draw, taking),
@@ -285,7 +315,9 @@ export function drawPlan(seed: number, playing: ReadonlySet<Player> = new Set(pl
   }
   const first: Step = { do: 'start', worker: 0, ...drawStart(draw, taking) }
   const drawn: readonly Step[] = [first, ...Array.from({ length: 12 + below(24) }, step), { do: 'serve' }]
-  const steps = drawn.flatMap((one) => precede(draw, one))
+  const before = drawn.flatMap((one) => precede(draw, one))
+  // At the end, so that what comes before it means what it meant.
+  const steps = taking.has('waiting_batches') ? [...before, ...drawWaitingBatches(draw)] : before
   const sharesClient = taking.has('equal_keys')
   // To the service a key belongs to its client, so the second gateway needs a client of its own.
   return { seed, tenants, sharesClient, twoGateways: taking.has('two_gateways') && !sharesClient, steps }

@@ -29,6 +29,9 @@ export const players = [
   'decided_returns',
   'approvals',
   'sums',
+  'other_amounts',
+  'screening',
+  'waiting_batches',
 ] as const
 
 /** Units that may leave in a day where there are limits: one number, so that whatever leaves between two changes of them can be compared with it. */
@@ -44,7 +47,7 @@ export const holdings = ['row', 'enqueue', 'cancel', 'retry_credentials', 'lock'
 const foreignPlaces = ['gateway', 'reads', 'vault', 'handler'] as const
 
 /** Foreign code that the engine calls. */
-export type ForeignPlace = (typeof foreignPlaces)[number]
+export type ForeignPlace = (typeof foreignPlaces)[number] | 'screener'
 
 /** Steps of the players. */
 export type PlayerStep =
@@ -137,8 +140,14 @@ export type PlayerStep =
   | Correct
   /** Another process of the host sets policies: from so many units on a payout has to be approved by two; null for none. */
   | { readonly do: 'set_policies'; readonly from: number | null }
+  /** Another process of the host sets policies: whether every payout is screened. */
+  | { readonly do: 'set_screening'; readonly isOn: boolean }
+  /** The screener gives the next answers so. */
+  | { readonly do: 'screen_as'; readonly result: 'hold' | 'refuse'; readonly times: number }
   /** `by` is who does it among those who may, and those who may not. */
   | { readonly do: 'approve' | 'reject' | 'hold_back' | 'let_go'; readonly payout: number; readonly by: number }
+  /** A rail settles a part of a payout, and a person at the service accepts it. `choice` is among those under way. */
+  | { readonly do: 'pay_otherwise'; readonly choice: number }
   /** A person sets how many units may leave in a day, of each account and of all; null for no limits. */
   | { readonly do: 'set_limits'; readonly most: number | null }
   /** Healthy tenants must be served now. */
@@ -344,6 +353,13 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
     [14, () => ({ do: 'set_limits', most: oneOf([sumMost, sumMost, sumMost, null]) })],
     [6, () => ({ do: 'let_go', payout: some(), by: below(4) })],
   ],
+  screening: (draw) => [
+    [10, () => ({ do: 'set_screening', isOn: draw.fraction() < 0.8 })],
+    [10, () => misbehaving(draw, ['screener'], draw.oneOf(['hang', 'throw', 'nonsense']))],
+    [6, () => ({ do: 'screen_as', result: draw.oneOf(['hold', 'refuse']), times: 1 + draw.below(3) })],
+    [6, () => ({ do: 'let_go', payout: draw.some(), by: draw.below(4) })],
+  ],
+  other_amounts: ({ some }) => [[14, () => ({ do: 'pay_otherwise', choice: some() })]],
   firewalls: ({ some, oneOf, fraction }) => [
     [8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]), isNew: fraction() < 0.7 })],
   ],
@@ -367,6 +383,9 @@ const latePlayers: readonly Player[] = [
   'decided_returns',
   'approvals',
   'sums',
+  'other_amounts',
+  'screening',
+  'waiting_batches',
 ]
 
 /** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */

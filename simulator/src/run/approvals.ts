@@ -17,17 +17,27 @@ const policiesFrom = (from: number): readonly Policy[] => [
   },
 ]
 
+/** What is set of policies: from how many units on payouts have to be approved, and whether all have to be screened. */
+interface Control {
+  readonly from?: number | undefined
+  readonly screens?: boolean | undefined
+}
+
+const screened: Policy = { name: 'screened', screen: 'as the plan says' }
+
 /** Another process of the host sets the policies, so that the one that enqueues does not know them yet. */
-export async function setPolicies(at: Run, from: number | null): Promise<string> {
-  const note = { actor: 'petra', reason: 'as planned' }
+export async function setPolicies(at: Run, change: Control): Promise<string> {
+  const { from, screens = false } = { from: at.approvedFrom, screens: at.screens, ...change }
+  const policies = [...(from === undefined ? [] : policiesFrom(from)), ...(screens ? [screened] : [])]
+  const note = { actor: 'petra', reason: 'as planned', clear: policies.length === 0 }
   at.approvedFrom = undefined
+  at.screens = undefined
   const board = await startWorker(at, { works: false, isSteady: true })
   try {
     const set = board.engine.policies.set
-    const { version } = await board.transaction((tx) =>
-      from === null ? set(tx, [], { ...note, clear: true }) : set(tx, policiesFrom(from), note),
-    )
-    at.approvedFrom = from ?? undefined
+    const { version } = await board.transaction((tx) => set(tx, policies, note))
+    at.approvedFrom = from
+    at.screens = screens
     return `version ${version}`
   } finally {
     await board.stop()
@@ -74,7 +84,7 @@ async function decideAbout(
   }
 }
 
-/** Ends every hold that a person may end, each by its name. */
+/** Ends every hold that a person may end, each by its name. What the screener has not put on hold is left to it. */
 async function letGo(
   transfers: Run['office']['engine']['transfers'],
   tx: PoolClient,
@@ -83,8 +93,8 @@ async function letGo(
 ): Promise<string> {
   const { holds = [] } = (await transfers.holds(id, tx)) ?? {}
   let released = 0
-  for (const { name, policy } of holds) {
-    if (name === 'approval') continue
+  for (const { name, policy, screening } of holds) {
+    if (name === 'approval' || (name === 'screening' && screening?.isOnHold !== true)) continue
     const named = name === 'operator' ? { hold: name } : { hold: name, policy }
     released += Number(await transfers.release(tx, id, { ...note, ...named }))
   }

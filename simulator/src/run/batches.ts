@@ -209,6 +209,17 @@ export async function resumeBatches(at: Run): Promise<void> {
   for (const batch of at.batches.ids.keys()) await commandBatch(at, { batch, what: 'resume', ends: 'commit' })
 }
 
+/** What waits for a batch that is not paused. */
+export const unwoken = `select t.id from outlay.transfer t where t.stage = 'queued' and t.reason = 'batch_paused'
+  and not exists (select from outlay.paused_batch p where p.batch_id = t.batch_id)`
+
+/** Notes what still waits for batches that were resumed. */
+export async function noteUnwoken(at: Run): Promise<void> {
+  const { rows } = await at.environment.host.query<{ readonly id: string }>(unwoken)
+  for (const { id } of rows)
+    at.mistakes.push({ invariant: 'nothing_stuck', detail: `${id} waits for its batch, which is resumed` })
+}
+
 /** Closes what is open once everything has ended, and waits for the completions. What comes back later changes nothing of them. */
 export async function completeBatches(at: Run): Promise<string> {
   const { ids } = at.batches

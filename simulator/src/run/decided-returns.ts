@@ -1,4 +1,5 @@
 import { OutlayError } from '@outlay/core'
+import { simulate } from '../environment/tenant.ts'
 import type { PlayerStep } from '../plan/players.ts'
 import type { Run } from './run-state.ts'
 
@@ -21,7 +22,10 @@ async function findComplete({ environment }: Run): Promise<readonly Complete[]> 
   return rows
 }
 
-/** A report says that more came back of a payout than it was, which never happened. A person says so, or does not yet; the report comes again. */
+/**
+ * A report says that more came back of a payout than it was, which never happened. A person says so, or does not yet; the report comes again, also
+ * behind one that shows something else instead. Every second one that was decided about comes back in truth later, which a person confirms.
+ */
 export async function misreportReturn(at: Run, { choice, isDecided, times }: Misreport): Promise<string> {
   // The report would be one of the first gateway, and the transfer may be of the second.
   if (at.twoGateways) return 'nobody reports'
@@ -29,19 +33,35 @@ export async function misreportReturn(at: Run, { choice, isDecided, times }: Mis
   const found = rows[choice % Math.max(1, rows.length)]
   if (found === undefined) return 'none is complete'
   const { transfers } = at.office.engine
-  const amount = { value: (Number(found.value) + 1).toFixed(2), currency: found.currency }
-  const report = {
-    remoteId: found.remote_id,
-    status: 'complete' as const,
-    failure: null,
-    returns: [{ code: 'R10', amount, occurredAt: '2026-01-09T09:00:00.000Z' }],
+  const report = (code: string, more: number) => {
+    const amount = { value: (Number(found.value) + more).toFixed(2), currency: found.currency }
+    const returns = [{ code, amount, occurredAt: '2026-01-09T09:00:00.000Z' }]
+    return { remoteId: found.remote_id, status: 'complete' as const, failure: null, returns }
   }
   let decided = 0
   for (let time = 0; time < times; time += 1) {
-    await at.office.transaction((tx) => transfers.observe(tx, found.account_id, [report]))
+    const said = times > 2 && time === 1 ? report('R03', 2) : report('R10', 1)
+    await at.office.transaction((tx) => transfers.observe(tx, found.account_id, [said]))
     if (isDecided) decided += await decideReturns(at)
   }
-  return `${times} reports of ${found.id}, ${decided} decisions`
+  const after = isDecided && choice % 2 === 0 ? await returnInTruth(at, found) : ''
+  return `${times} reports of ${found.id}, ${decided} decisions${after}`
+}
+
+/** The bank returns a payout of which returns were reported that never were. */
+async function returnInTruth(at: Run, { account_id, remote_id }: Complete): Promise<string> {
+  const { environment, tenants } = at
+  const tenant = tenants.find(({ accountId }) => accountId === account_id)
+  const { rowCount } = await environment.service.query(
+    `select from outlay_service.transfer t where t.id = $1 and t.status = 'complete'
+       and not exists (select from outlay_service.transfer_return r where r.transfer_id = t.id)`,
+    [remote_id],
+  )
+  if (tenant === undefined || rowCount !== 1) return ', it came back before'
+  await simulate(environment, tenant, `transfers/${remote_id}/return`, { code: 'R01' })
+  // Polling finds it at last, whatever becomes of its webhook.
+  at.returns ??= { do: 'return', nth: 1, code: 'R01', webhooks: 'none' }
+  return ', and it came back'
 }
 
 interface Held {

@@ -13,11 +13,16 @@ export const tenantOf = (at: Run, index: number): Tenant => {
   return tenant
 }
 
-/** Notes a transfer that is enqueued, if it has to be approved. */
-function noteApproval({ approvedFrom, toApprove }: Run, transferId: string, asked: object | null): void {
+/** Notes a transfer that is enqueued, if it has to be approved or screened. */
+function noteControl(
+  { approvedFrom, toApprove, screens, toScreen }: Run,
+  transferId: string,
+  asked: object | null,
+): void {
   const { amount } = (asked ?? {}) as Partial<Asked>
   if (approvedFrom !== undefined && amount !== undefined && Number(amount.value) >= approvedFrom)
     toApprove.add(transferId)
+  if (screens === true) toScreen.add(transferId)
 }
 
 /** Writes a payout down beside its transfer, as hosts do, with what was asked for. */
@@ -31,7 +36,7 @@ export const keepPayout = (
   batchId: string | null = null,
 ) => {
   at.numbers.set(transferId, number)
-  noteApproval(at, transferId, asked)
+  noteControl(at, transferId, asked)
   const status = at.toRefuse.get(number)
   if (status !== undefined) at.misconduct.refuse(transferId, status)
   return tx.query(

@@ -10,7 +10,7 @@ const limitsOf = (most: number): readonly SumLimit[] => [
 
 /** A person sets limits on what leaves in a day, or takes them away. */
 export async function setLimits({ office }: Run, most: number | null): Promise<string> {
-  const note = { actor: 'petra', reason: 'as planned' }
+  const note = { actor: 'petra', reason: 'as planned', clear: most === null }
   const limits = most === null ? [] : limitsOf(most)
   const { version } = await office.transaction((tx) => office.engine.limits.set(tx, limits, note))
   return `version ${version}`

@@ -10,6 +10,7 @@ import { endHolds, hold } from './holds.ts'
 import { findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { maintain, useOwnPool } from './host-pools.ts'
 import { setLimits } from './limits.ts'
+import { payOtherwise } from './other-amounts.ts'
 import { payWithQuote } from './quoted-payouts.ts'
 import { returnPayments } from './returned-payments.ts'
 import type { Run } from './run-state.ts'
@@ -33,14 +34,8 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
       return idle(at, step.days, step.isKilled)
     case 'change_client':
       return tenantOf(at, step.tenant).changeClient()
-    case 'stop': {
-      const worker = at.workers.get(step.worker)
-      if (worker === undefined) return 'it does not run'
-      at.workers.delete(step.worker)
-      at.retired.push(worker)
-      await worker.stop()
-      return ''
-    }
+    case 'stop':
+      return stopWorker(at, step.worker)
     case 'misbehave':
       at.faults += 1
       at.misconduct.plan(tenantOf(at, step.tenant).accountId, step.place, step)
@@ -68,6 +63,8 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
       return resubmitTwice(at, step.choice)
     case 'misreport_return':
       return misreportReturn(at, step)
+    case 'pay_otherwise':
+      return payOtherwise(at, step)
     case 'fill_batch':
       return fillBatch(at, step)
     case 'command_batch':
@@ -76,7 +73,11 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
       return correct(at, step)
     case 'set_policies':
     case 'set_limits':
-      return step.do === 'set_limits' ? setLimits(at, step.most) : setPolicies(at, step.from)
+      return step.do === 'set_limits' ? setLimits(at, step.most) : setPolicies(at, { from: step.from ?? undefined })
+    case 'set_screening':
+      return setPolicies(at, { screens: step.isOn })
+    case 'screen_as':
+      return screenAs(at, step)
     case 'approve':
     case 'reject':
     case 'hold_back':
@@ -85,6 +86,20 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
     case 'serve':
       return serve(at)
   }
+}
+
+function screenAs(at: Run, { result, times }: Extract<PlayerStep, { readonly do: 'screen_as' }>): string {
+  at.verdicts.push(...Array<'hold' | 'refuse'>(times).fill(result))
+  return ''
+}
+
+async function stopWorker(at: Run, place: number): Promise<string> {
+  const worker = at.workers.get(place)
+  if (worker === undefined) return 'it does not run'
+  at.workers.delete(place)
+  at.retired.push(worker)
+  await worker.stop()
+  return ''
 }
 
 /** Days without workers; the service keeps its retention. */

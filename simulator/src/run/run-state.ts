@@ -37,6 +37,8 @@ export interface Run extends RunContext {
   readonly foreign: Map<string, ForeignTransfer>
   /** Payouts that a firewall will refuse when they come, with its status. */
   readonly toRefuse: Map<number, number>
+  /** Ids at the service of payouts of which a part was paid. */
+  readonly paidOtherwise: Set<string>
   /** Accounts whose foreign transfers are adopted. */
   readonly watched: Set<string>
   /** When the service forgot idempotency keys, by its clock. */
@@ -53,6 +55,10 @@ export interface Run extends RunContext {
   approvedFrom?: number | undefined
   /** Transfers that were enqueued while they had to be. */
   readonly toApprove: Set<string>
+  /** Whether payouts have to be screened now; absent while that changes. */
+  screens?: boolean | undefined
+  /** Transfers that were enqueued while they had to be. */
+  readonly toScreen: Set<string>
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
   faults: number
   /** Workers that were started so far. */

@@ -18,6 +18,7 @@ import type { Violation, Watch } from '../violation.ts'
 import { createMisconduct } from '../workers/misconduct.ts'
 import { inOrder } from '../workers/strikes.ts'
 import { inTurns } from '../workers/turns.ts'
+import { noteTakeovers } from '../workers/two-gateways.ts'
 import { openGateway, startWorker, type Worker } from '../workers/worker.ts'
 import { completeBatches } from './batches.ts'
 import { endHolds, noteVictim } from './holds.ts'
@@ -75,8 +76,9 @@ export async function run(
     arrivals: new Map<string, number>(),
     toRefuse: new Map<number, number>(),
     foreign: new Map(),
+    paidOtherwise: new Set<string>(),
     watched: new Set<string>(),
-    toApprove: new Set<string>(),
+    ...{ toApprove: new Set<string>(), toScreen: new Set<string>() },
     forgottenAt: [],
     holds: new Set<Hold>(),
     faults: 0,
@@ -119,8 +121,7 @@ export async function run(
     }
   }
   const payouts = plan.steps.reduce((sum, step) => sum + ('payouts' in step ? step.payouts.length : 0), 0)
-  const { course, enforced } = at.order
-  return { violations, trace, payouts, faults: at.faults, course, enforced, hangs }
+  return { violations, trace, payouts, faults: at.faults, course: at.order.course, enforced: at.order.enforced, hangs }
 }
 
 const watchAll = (environment: Environment): readonly Watch[] => [
@@ -133,6 +134,7 @@ function receiveWebhooks(at: Run): void {
 }
 
 async function checkAtRest(at: Run, court: Court | undefined): Promise<readonly Violation[]> {
+  if (at.twoGateways) await noteTakeovers(at.environment.host, at.tenants)
   const judged = (await court?.judge(at)) ?? []
   const checks = [checkBatches, checkCorrections, checkSearches]
   return [...(await checkAll(at)), ...judged, ...(await Promise.all(checks.map((check) => check(at)))).flat()]
@@ -168,7 +170,7 @@ function tenantOptions({ tenants: count, sharesClient, twoGateways = false, step
     links: steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit')),
     hasTwoClients: steps.some((step) => step.do === 'change_client'),
     hasQuotes: steps.some((step) => step.do === 'quote'),
-    hasPolicies: steps.some((step) => step.do === 'set_policies'),
+    hasPolicies: steps.some((step) => step.do === 'set_policies' || step.do === 'set_screening'),
     placeOf: ({ number }) => places.get(number) ?? number,
   }
 }
@@ -191,6 +193,9 @@ function surround(found: Environment, plan: Plan, bug: Bug | undefined, tenants:
     dismissed: new Set<string>(),
     reads: new Map<string, number>(),
     isScheduling: plan.steps.some((step) => 'payouts' in step && step.payouts.some(({ inSeconds }) => inSeconds)),
+    isScreening: plan.steps.some((step) => step.do === 'set_screening'),
+    verdicts: [] as ('hold' | 'refuse')[],
+    passed: new Set<string>(),
     twoGateways: plan.twoGateways === true,
     order,
     numbers,

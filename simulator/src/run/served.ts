@@ -215,6 +215,10 @@ async function findWaiting(at: Run, well: readonly string[]): Promise<readonly W
        t.next_poll_at < now()
      from outlay.transfer t where t.account_id = any ($1) and t.stage = 'submitted'
      union all
+     select s.transfer_id || ' to be screened', s.account_id, 'due at ' || s.due_at, s.asks, null, true
+     from outlay.screening s join outlay.transfer t on t.id = s.transfer_id
+     where $3 and s.account_id = any ($1) and t.stage = 'held' and not s.on_hold and s.due_at < now()
+     union all
      select d.transfer_id || ' to be delivered to ' || d.subscription, t.account_id, 'due at ' || d.due_at, d.failures, null, true
      from outlay.delivery d join outlay.transfer t on t.id = d.transfer_id
      where $3 and t.account_id = any ($1) and not d.dead and d.due_at < now() and not exists (

@@ -4,7 +4,7 @@ import { grant } from '../environment/tenant-access.ts'
 import { countJobs, hasDueJob } from '../queue.ts'
 import { startWorker, type Worker } from '../workers/worker.ts'
 import { approveAll } from './approvals.ts'
-import { resumeBatches } from './batches.ts'
+import { noteUnwoken, resumeBatches, unwoken } from './batches.ts'
 import { endHolds } from './holds.ts'
 import { tenantOf } from './host-payouts.ts'
 import { useOwnPool } from './host-pools.ts'
@@ -12,6 +12,9 @@ import type { Run } from './run-state.ts'
 
 /** Most rounds of time that a run gets to come to rest. */
 const mostRounds = 30
+
+/** After so many rounds what waited for a batch goes on: later than that, the sweep of what is unknown for a day hides that nobody has woken it. */
+const wakingRounds = 12
 
 /** How far the time of the engines goes on in each round, in seconds; the last one again and again. */
 const roundSeconds = [2, 15, 60, 400, 1_000, 4_000]
@@ -32,6 +35,7 @@ export async function settle(at: Run): Promise<string> {
     const worker = await startWorker(at, { isSteady: true, pollIntervalMs: 250 })
     left = await comeToRest(at, worker, left)
     await worker.stop()
+    if (round === wakingRounds) await noteUnwoken(at)
     // In this order, since what is adopted is work that is left. A job may outlive its transfer until somebody fetches it.
     if (
       (await areOthersDone(at)) &&
@@ -53,6 +57,7 @@ async function heal(at: Run): Promise<void> {
   at.handlersToFail = 0
   await endHolds(at)
   at.misconduct.heal()
+  at.verdicts.length = 0
   environment.proxy.faults.clear()
   at.watch()
   environment.webhookProxy.mischief = 'none'
@@ -110,7 +115,9 @@ async function isDue({ environment }: Run): Promise<boolean> {
   const { rows } = await environment.host.query<{ readonly due: boolean }>(
     `select exists (select from outlay.transfer t where t.stage = 'queued' and ${hasDueJob})
        or exists (select from outlay.transfer where stage = 'submitted' and next_poll_at <= now())
-       or exists (select from outlay.delivery where not dead and due_at <= now()) as due`,
+       or exists (select from outlay.screening s join outlay.transfer t on t.id = s.transfer_id and t.stage = 'held' where not s.on_hold and s.due_at <= now())
+       or exists (select from outlay.delivery where not dead and due_at <= now())
+       or exists (${unwoken}) as due`,
   )
   return rows[0]?.due ?? false
 }

@@ -60,11 +60,14 @@ export async function runStep(at: Run, step: Step): Promise<string> {
     case 'quote':
     case 'resubmit_twice':
     case 'misreport_return':
+    case 'pay_otherwise':
     case 'fill_batch':
     case 'command_batch':
     case 'correct':
     case 'set_policies':
     case 'set_limits':
+    case 'set_screening':
+    case 'screen_as':
     case 'approve':
     case 'reject':
     case 'hold_back':

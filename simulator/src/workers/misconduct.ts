@@ -1,4 +1,4 @@
-import type { Gateway, Observation, SubmitResult } from '@outlay/core'
+import type { Gateway, Observation, Screener, ScreeningAnswer, SubmitResult } from '@outlay/core'
 import type { ForeignPlace, PlayerStep } from '../plan/players.ts'
 
 type Misbehaviour = Omit<Extract<PlayerStep, { readonly do: 'misbehave' }>, 'do' | 'tenant' | 'place'>
@@ -123,6 +123,34 @@ export const senselessCredentials: readonly unknown[] = [
   'odd',
   Number.NaN,
 ]
+
+/** What is no answer of a screener, and least of all a pass. */
+const senselessAnswers: readonly unknown[] = [
+  undefined,
+  {},
+  true,
+  'pass',
+  { result: 'passed' },
+  { result: ['pass'] },
+  { result: 'pass', case: 7 },
+  { result: 'pass', note: 10n },
+]
+
+/** A screener that misbehaves as planned. It notes what it lets pass. */
+export const misconductedScreener =
+  (misconduct: Misconduct, verdicts: ('hold' | 'refuse')[], passed: Set<string>): Screener =>
+  ({ id, accountId }) => {
+    const answer = async (): Promise<ScreeningAnswer> => {
+      const result = verdicts.shift() ?? 'pass'
+      return result === 'pass' ? { result } : { result, case: `case ${id}`, note: 'as planned' }
+    }
+    const said = misconduct.intercept(accountId, 'screener', answer, senselessAnswers)
+    return said.then((one) => {
+      // What is senseless is none, whatever it has as a result.
+      if (one?.result === 'pass' && !senselessAnswers.includes(one)) passed.add(id)
+      return one
+    })
+  }
 
 /** What the gateway over HTTP makes of a page without a code. */
 const refusal = (httpStatus: number): SubmitResult => ({

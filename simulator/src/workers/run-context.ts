@@ -24,6 +24,12 @@ export interface RunContext {
   readonly reads: Map<string, number>
   /** Whether some transfers are not to be sent before a time. */
   readonly isScheduling: boolean
+  /** Whether workers of the later release have a screener. */
+  readonly isScreening: boolean
+  /** What the screener answers next, once each; `pass` where there is nothing. */
+  readonly verdicts: ('hold' | 'refuse')[]
+  /** Transfers of which the screener has said that they pass. */
+  readonly passed: Set<string>
   /** Whether hosts pay through two gateways. */
   readonly twoGateways: boolean
   readonly order: Order

@@ -9,7 +9,7 @@ import { earlierSubscriptions, subscriptions } from '../environment/subscription
 import { noteEarly } from '../invariants/attempts.ts'
 import type { PlannedStart } from '../plan/plan.ts'
 import { superviseQueue } from '../queue.ts'
-import { misconductedGateway, senselessCredentials } from './misconduct.ts'
+import { misconductedGateway, misconductedScreener, senselessCredentials } from './misconduct.ts'
 import { createFaultSchedule, type Decide, type FaultSchedule, mortalDriver } from './mortal-driver.ts'
 import { type Polls, watchPolls } from './polls.ts'
 import type { RunContext } from './run-context.ts'
@@ -38,7 +38,11 @@ export interface Worker {
  * How long foreign code may take, in milliseconds: well below what a tenant that is well may have to wait. It is slow long before
  * that, as it is by default.
  */
-const bounds = { calls: { submitMs: 3_000, readMs: 2_000, lookupMs: 1_000 }, handlerMs: 2_000, slowAfterMs: 500 }
+const bounds = {
+  calls: { submitMs: 3_000, readMs: 2_000, lookupMs: 1_000, screenMs: 300 },
+  handlerMs: 2_000,
+  slowAfterMs: 500,
+}
 
 /** How long the loops of a dead worker get to end, in milliseconds. */
 const deadWorkerStopMs = 1_000
@@ -73,8 +77,9 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
   const skewMs = (options.skewSeconds ?? 0) * 1_000
   const plant = (one: Gateway): Gateway => bug?.gateway?.(one) ?? one
   const usedGateway = plant(gateway)
+  const payeeOf = (accountId: string) => around.tenants.find((one) => one.accountId === accountId)?.payeeId
   const gateways = around.twoGateways
-    ? pairOf(usedGateway, plant(openWorkersGateway(around, {}, parts, 'second')))
+    ? pairOf(usedGateway, plant(openWorkersGateway(around, {}, parts, 'second')), payeeOf)
     : { gateway: usedGateway }
   const made = createEngine<PoolClient>({
     backend: plantInBackend(bug, backend),
@@ -86,6 +91,11 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
       ...bug?.runtime,
     },
     timeouts: bounds.calls,
+    // A worker of the earlier release has none, and sends nothing of what is screened.
+    screen:
+      around.isScreening && options.release !== 'earlier'
+        ? misconductedScreener(around.misconduct, around.verdicts, around.passed)
+        : undefined,
   })
   const engine = bug?.engine?.(made, { gateway: usedGateway }) ?? made
   const { release = 'later' } = options

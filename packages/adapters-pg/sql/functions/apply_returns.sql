@@ -1,5 +1,6 @@
 -- Decides about the returns of these transfers that wait: each becomes an event of its transfer, or is held with a reason. Those of a
--- transfer that may still become complete go on waiting. The caller has locked the transfers. Returns what was decided.
+-- transfer that may still become complete go on waiting. Without a person no more comes back than was asked for, and no more than was paid: an amount that a gateway
+-- reports in another unit than its transfers raises nothing. The caller has locked the transfers. Returns what was decided.
 create or replace function {{schema}}.apply_returns(p_ids text[])
 returns table (id text, code text, problem text) language plpgsql as $$
 #variable_conflict use_column
@@ -11,7 +12,7 @@ declare
 begin
   for v_return in
     select r.transfer_id, r.identity, r.code, r.amount, r.currency, t.status,
-      (t.request -> 'amount' ->> 'value')::numeric as whole, t.request -> 'amount' ->> 'currency' as whole_currency
+      least({{schema}}.amount_of(t.paid -> 'amount'), {{schema}}.amount_of(t.request -> 'amount')) as whole, t.request -> 'amount' ->> 'currency' as whole_currency
     from {{schema}}.transfer_return r join {{schema}}.transfer t on t.id = r.transfer_id
     where r.transfer_id = any (p_ids) and r.sequence is null and r.problem is null and t.stage = 'settled'
     order by r.transfer_id, r.occurred_at, r.identity
@@ -22,10 +23,10 @@ begin
       when v_return.status <> 'complete' then 'not_complete'
       when (v_return.amount > 0) is not true then 'amount_unknown'
       when v_return.currency is distinct from v_return.whole_currency then 'other_currency'
-      -- Parts may come back one after the other, and no more than the whole.
-      when v_return.amount + (
+      -- Parts may come back one after the other.
+      when (v_return.amount + (
         select coalesce(sum(x.amount), 0) from {{schema}}.transfer_return x
-        where x.transfer_id = v_return.transfer_id and x.sequence is not null) > v_return.whole then 'exceeds_transfer'
+        where x.transfer_id = v_return.transfer_id and x.sequence is not null) <= v_return.whole) is not true then 'exceeds_transfer'
     end;
     v_sequence := null;
     if problem is null then

@@ -15,16 +15,16 @@ begin
   return query
   with claimed as (
     update {{schema}}.transfer t
-    set (attempt, stage, updated_at, unknown_since, submission_key, client) = (
-      select t.attempt + 1, 'submitting', v_at, u.since,
-        case when t.attempt = 0
-          then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end,
-        case
-          when u.since is not null then t.client
-          else coalesce(p_client, (select c.client from {{schema}}.account_client c where c.account_id = {{schema}}.gateway_account(t.gateway, t.account_id)), t.client) end
-      -- Most transfers were never sent: the function is for the others.
-      from (select case when t.attempt > 0 or t.unknown_since is not null or t.stage = 'submitting'
-        then {{schema}}.unknown_since_of(t) end as since) u)
+    set attempt = t.attempt + 1, stage = 'submitting', updated_at = v_at,
+      -- Most transfers were never sent: the functions are for the others.
+      unknown_since = case when t.attempt > 0 or t.unknown_since is not null or t.stage = 'submitting'
+        then {{schema}}.unknown_since_of(t) end,
+      submission_key = case when t.attempt = 0
+        then {{schema}}.submission_key('transfer', t.account_id, t.idempotency_key) else t.submission_key end,
+      client = case
+        when case when t.attempt > 0 or t.unknown_since is not null or t.stage = 'submitting'
+          then {{schema}}.unknown_since_of(t) end is not null then t.client
+        else coalesce(p_client, (select c.client from {{schema}}.account_client c where c.account_id = {{schema}}.gateway_account(t.gateway, t.account_id)), t.client) end
     where t.id = any (p_ids)
     returning t.id, t.account_id, coalesce(t.submission_key, t.idempotency_key) as sent_key, t.request, t.attempt, t.reason,
       t.unknown_since, t.expires_at, t.released_at, t.client, t.environment, t.gateway

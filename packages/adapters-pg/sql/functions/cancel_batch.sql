@@ -1,10 +1,13 @@
--- Closes a batch and ends those of its transfers that have no effect, as cancel() does. Returns how many; null when there is no such batch.
+-- Closes a batch and ends those of its transfers that have no effect, as cancel() does. What has failed and waits to be handed over to another gateway stays failed.
+-- Returns how many it canceled; null when there is no such batch.
 create or replace function {{schema}}.cancel_batch(p_id text) returns integer language plpgsql as $$
 declare
   v_ids text[];
   v_sequences integer[];
 begin
-  if not exists (select from {{schema}}.batch b where b.id = p_id) then
+  -- An account that moves takes its batches with it only when nobody is about to change one.
+  perform from {{schema}}.batch b where b.id = p_id for key share;
+  if not found then
     return null;
   end if;
   insert into {{schema}}.closed_batch (batch_id) values (p_id) on conflict do nothing;
@@ -17,6 +20,9 @@ begin
     returning t.id, t.event_sequence
   )
   select array_agg(c.id), array_agg(c.event_sequence) into v_ids, v_sequences from canceled c;
+  update {{schema}}.transfer t set reason = null, updated_at = clock_timestamp()
+  where t.batch_id = p_id and t.status = 'failed' and t.reason = 'failover'
+    and not exists (select from {{schema}}.resubmission r where r.transfer_id = t.id);
   if v_ids is null then
     return 0;
   end if;

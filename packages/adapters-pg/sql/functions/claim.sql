@@ -56,7 +56,7 @@ begin
   if v_inline then
     perform {{schema}}.resolve_counterparties(p_ids);
   end if;
-  v_deferred := v_deferred || {{schema}}.charge_limits(p_ids, p_jobs, v_deferred);
+  v_deferred := v_deferred || {{schema}}.charge_claimed(p_ids, p_jobs, v_deferred);
 
   v_claimable := array(
     select t.id from {{schema}}.transfer t

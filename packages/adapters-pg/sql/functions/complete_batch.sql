@@ -15,7 +15,13 @@ begin
     -- Of what has ended in doubt, a person or an acceptance has yet to say whether it was paid.
     or exists (
       select from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-      where a.unmatched and t.batch_id = p_id and {{schema}}.ended_in_doubt(t)) then
+      where a.unmatched and t.batch_id = p_id and {{schema}}.ended_in_doubt(t))
+    -- What another gateway is about to take over gets a successor in this batch.
+    or exists (select from {{schema}}.batch_count n where n.batch_id = p_id and n.failed > 0)
+      and exists (select from {{schema}}.delivery d where d.subscription = 'outlay.failover' and not d.dead)
+      and exists (
+        select from {{schema}}.transfer t where t.batch_id = p_id and t.status = 'failed' and t.reason = 'failover'
+          and exists (select from {{schema}}.delivery d where d.subscription = 'outlay.failover' and d.transfer_id = t.id and not d.dead)) then
     return false;
   end if;
   select t.id into v_member from {{schema}}.transfer t where t.batch_id = p_id order by t.id desc limit 1 for no key update skip locked;

@@ -1,5 +1,5 @@
 -- The same as enqueue_many_judged, with what is stored beside each transfer, as JSON: {"metadata": {…}, "batch": id, "createdBy": actor, "holds": […],
--- "policies": tag}, or an empty text for nothing. Returns no row and writes nothing where a batch may not have one of them. Earlier code gives no
+-- "watches": […], "policies": tag}, or an empty text for nothing. Returns no row and writes nothing where a batch may not have one of them. Earlier code gives no
 -- tag: where there are policies, what it enqueues is held.
 create or replace function {{schema}}.enqueue_many_with(
   p_ids text[], p_jobs uuid[], p_account_ids text[], p_keys text[], p_fingerprints text[], p_requests text[],
@@ -18,6 +18,8 @@ declare
     select case when v_is_judged or v_tag is null then coalesce((nullif(n.beside, '')::jsonb -> 'holds')::text, '')
       else {{schema}}.unjudged_holds()::text end
     from unnest(p_beside) with ordinality as n (beside, position) order by n.position);
+  -- Without any there is nothing to read once more.
+  v_has_watches boolean := exists (select from unnest(p_beside) as n (beside) where n.beside like '%"watches":%');
   v_is_stale boolean;
   v_written boolean := false;
   v_stored integer[] := '{}';
@@ -61,5 +63,9 @@ begin
   insert into {{schema}}.transfer_creator (transfer_id, created_by)
   select n.id, n.beside::jsonb ->> 'createdBy' from unnest(p_ids, p_beside) with ordinality as n (id, beside, position)
   where n.beside <> '' and n.beside::jsonb ? 'createdBy' and n.position <> all (v_stored);
+  if v_has_watches then
+    perform {{schema}}.record_watches(n.id, n.beside::jsonb -> 'watches') from unnest(p_ids, p_beside) with ordinality as n (id, beside, position)
+    where n.beside <> '' and n.beside::jsonb ? 'watches' and n.position <> all (v_stored);
+  end if;
 end
 $$;

@@ -1,5 +1,5 @@
 -- The same as enqueue_one_under, with what is stored beside the transfer: {"metadata": {…}, "batch": id, "replaces": id, "createdBy": actor, "holds": […],
--- "policies": tag}. Returns a text that begins with `batch ` and writes nothing where the batch may not have it. Earlier code gives no tag:
+-- "watches": […], "policies": tag}. Returns a text that begins with `batch ` and writes nothing where the batch may not have it. Earlier code gives no tag:
 -- where there are policies, what it enqueues is held.
 create or replace function {{schema}}.enqueue_one_with(
   p_id text, p_job uuid, p_account_id text, p_key text, p_fingerprint text, p_request jsonb, p_notify boolean,
@@ -49,6 +49,9 @@ begin
     end if;
     if p_beside ? 'createdBy' then
       insert into {{schema}}.transfer_creator (transfer_id, created_by) values (p_id, p_beside ->> 'createdBy');
+    end if;
+    if p_beside ? 'watches' then
+      perform {{schema}}.record_watches(p_id, p_beside -> 'watches');
     end if;
   end if;
   return v_at;

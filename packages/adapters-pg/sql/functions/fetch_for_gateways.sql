@@ -31,19 +31,7 @@ begin
     return;
   end if;
 
-  with digits as materialized (
-    select f.id, f.position, replace(f.id::text, '-', '') as hex from unnest(v_jobs) with ordinality as f (id, position)
-  ), parts as materialized (
-    select d.position, ('x' || left(d.hex, 2))::bit(8)::bigint as first,
-      ('x' || substr(d.hex, 3, 10))::bit(40)::bigint as second, ('x' || substr(d.hex, 13, 10))::bit(40)::bigint as third,
-      ('x' || substr(d.hex, 23, 10))::bit(40)::bigint as fourth
-    from digits d
-  )
-  select array_agg(right({{schema}}.id_part(p.first), 2)
-    || {{schema}}.id_part(p.second) || {{schema}}.id_part(p.third) || {{schema}}.id_part(p.fourth) order by p.position)
-  into v_ids
-  from parts p;
-
+  v_ids := {{schema}}.transfers_of_jobs(v_jobs);
   v_free := array(
     select t.id from {{schema}}.transfer t
     where t.id = any (v_ids) and t.stage in ('queued', 'submitting', 'awaiting_funds')
@@ -63,8 +51,9 @@ begin
   -- Two lists of the same length; loops would go through one for each of the other. The function's own setting is back at its end.
   perform set_config('enable_hashjoin', 'on', true);
   return query
-  select n.job, n.retry_count, k.*, 0, null::jsonb, 0, v_turn, (
-    select g.gateway from {{schema}}.transfer g where g.id = k.id)
+  select n.job, n.retry_count, k.*, 0, null::jsonb, 0, v_turn, case
+    when cardinality(p_gateways) > 1 then (select g.gateway from {{schema}}.transfer g where g.id = k.id)
+    when k.id is not null then p_gateways[1] end
   from unnest(v_jobs, v_retry_counts, v_ids) as n (job, retry_count, transfer_id)
   left join {{schema}}.begin_attempts(v_free, p_worker, p_client) k on k.id = n.transfer_id;
 end

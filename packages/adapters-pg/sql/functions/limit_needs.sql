@@ -1,4 +1,4 @@
--- What of limits on sums transfers need that are about to be claimed: the sums by their places, in the order of the key, and what each transfer needs of
+-- What of limits on sums transfers need that are about to be claimed, or released: the sums by their places, in the order of the key, and what each transfer needs of
 -- them. That is less than nothing where it was counted in an earlier span and moves to this one. Null where they need nothing.
 --
 -- One whose outcome is unknown needs nothing. To register a counterparty moves no money, and needs nothing.
@@ -9,21 +9,24 @@ create or replace function {{schema}}.limit_needs(
 #variable_conflict use_column
 begin
   with wanted as materialized (
-    select t.id, l.counter, {{schema}}.limit_scope(l.per, t) as scope, w.began_at, w.until, (t.request #>> '{amount,value}')::numeric as amount,
-      exists (select from {{schema}}.limit_pass p where p.transfer_id = t.id and p.name = l.name) as passes
+    select t.id, l.counter, {{schema}}.limit_scope(l.per, t) as scope, w.began_at, w.until, p.passes,
+      -- What a person lets go of unknown amount cannot be counted.
+      case when p.passes and a.amount = 'Infinity' then 0 else a.amount end as amount
     from {{schema}}.transfer t
     join {{schema}}.sum_limit l on {{schema}}.limit_covers(l, t)
     cross join lateral {{schema}}.limit_window(l.span, l.zone, p_at) w
-    where t.id = any (p_ids) and t.id <> all (p_without) and t.stage in ('queued', 'submitting', 'awaiting_funds')
+    cross join lateral (select {{schema}}.limit_amount(l, t) as amount) a
+    cross join lateral (select exists (select from {{schema}}.limit_pass p where p.transfer_id = t.id and p.name = l.name) as passes) p
+    where t.id = any (p_ids) and t.id <> all (p_without) and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds')
       and t.request #> '{destination,addressId}' is not null
       and (t.attempt = 0 and t.unknown_since is null and t.reason is null or {{schema}}.effect_of(t) = 'none')
       and not exists (
         select from {{schema}}.limit_charge c where c.transfer_id = t.id and c.counter = l.counter and c.began_at = w.began_at)
   ), needed as materialized (
-    select w.* from wanted w
+    select w.id, w.counter, w.scope, w.began_at, w.until, w.amount, w.passes from wanted w
     union all
     select c.transfer_id, c.counter, c.scope, c.began_at, c.until, -c.amount, true
-    from wanted w join {{schema}}.limit_charge c on c.transfer_id = w.id and c.counter = w.counter
+    from wanted w join {{schema}}.limit_charge c on c.transfer_id = w.id and c.counter = w.counter and w.amount > 0
   ), sums as materialized (
     select s.*, (row_number() over (order by s.counter, s.scope, s.began_at))::integer as place
     from (select n.counter, n.scope collate "C" as scope, n.began_at, min(n.until) as until from needed n group by 1, 2, 3) s

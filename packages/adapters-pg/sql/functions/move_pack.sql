@@ -30,10 +30,13 @@ begin
   packed := cardinality(v_ids);
   if packed > 0 then
     foreach v_table in array {{schema}}.moved_tables() loop
+      if v_table = 'limit_charge' then
+        perform {{schema}}.move_charges(v_ids, -1);
+      end if;
       execute format(
         'with gone as (delete from {{schema}}.%1$I x where x.transfer_id = any ($1) returning x.*)
         insert into {{schema}}.moved_row (account_id, kind, key, content)
-        select $2, %1$L, g.transfer_id, jsonb_agg(to_jsonb(g)) from gone g group by g.transfer_id', v_table)
+        select $2, %1$L, g.transfer_id, jsonb_agg(to_jsonb(g) order by to_jsonb(g)::text) from gone g group by g.transfer_id', v_table)
       using v_ids, p_account_id;
     end loop;
     perform {{schema}}.move_pack_others(p_account_id, v_ids);

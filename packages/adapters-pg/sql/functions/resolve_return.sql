@@ -1,6 +1,6 @@
 -- Decides about a return that is held, as a person says: `p_amount` of `p_currency` came back, and it becomes an event of its transfer, or, where
 -- the amount is null, it is dismissed and no handler gets it. Without a currency the amount is in that of the transfer, unless the service
--- has reported another one. Returns null, or why not: `not_held`, `not_complete`, `other_currency`, `exceeds_transfer`.
+-- has reported another one. At most what was paid comes back; of a transfer whose amount cannot be read the person alone knows how much that was. Returns null, or why not: `not_held`, `not_complete`, `other_currency`, `exceeds_transfer`.
 create or replace function {{schema}}.resolve_return(
   p_id text, p_identity text, p_amount numeric, p_currency text, p_reason text, p_actor text)
 returns text language plpgsql as $$
@@ -11,7 +11,7 @@ declare
   v_reported text;
   v_sequence integer;
 begin
-  select t.status, (t.request -> 'amount' ->> 'value')::numeric, t.request -> 'amount' ->> 'currency' into v_status, v_whole, v_currency
+  select t.status, {{schema}}.amount_of(coalesce(t.paid -> 'amount', t.request -> 'amount')), t.request -> 'amount' ->> 'currency' into v_status, v_whole, v_currency
   from {{schema}}.transfer t where t.id = p_id for no key update;
   select coalesce(r.currency, v_currency) into v_reported from {{schema}}.transfer_return r
   where r.transfer_id = p_id and r.identity = p_identity and r.problem is not null and r.resolved_at is null;

@@ -10,41 +10,49 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_has
 declare
   v_locked text[];
   v_ids text[];
+  v_places integer[];
+  v_written jsonb;
+  v_others text[];
   v_count integer;
+  v_is_judged boolean;
 begin
   if p_rules is distinct from 2 then
     raise exception 'These outcomes were decided by the rules % of other code; end the worker that wrote them.', p_rules;
   end if;
-  v_locked := {{schema}}.lock_settled(p_settlements);
-  if v_locked is not null then
-    return query
-    select s.id, s.attempt, 'locked'::text from jsonb_to_recordset(p_settlements) as s (id text, attempt integer)
-    where s.id = any (v_locked);
-    p_settlements := (
-      select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_settlements) as e where e ->> 'id' <> all (v_locked));
+  v_is_judged := p_settlements @? '$[*] ? (@.credentials == "refused" || exists (@.own_refusals))'
+    or exists (select 1 from {{schema}}.unauthorized_account) or exists (select 1 from {{schema}}.unauthorized_transfer);
+  -- Beside a refusal, an acceptance says something of the account's credentials.
+  if not v_is_judged then
+    select a.places, a.ids into v_places, v_ids from {{schema}}.settle_accepted(p_settlements) a;
   end if;
+  if coalesce(cardinality(v_places), 0) < jsonb_array_length(p_settlements) then
+    select jsonb_agg(e.value) filter (where e.place = any (v_places)), coalesce(jsonb_agg(e.value) filter (where (e.place = any (v_places)) is not true), '[]')
+    into v_written, p_settlements
+    from jsonb_array_elements(p_settlements) with ordinality as e (value, place);
 
-  p_settlements := {{schema}}.block_duplicate_remote_ids({{schema}}.disown_settlements(p_settlements));
+    v_locked := {{schema}}.lock_settled(p_settlements);
+    if v_locked is not null then
+      return query
+      select s.id, s.attempt, 'locked'::text from jsonb_to_recordset(p_settlements) as s (id text, attempt integer)
+      where s.id = any (v_locked);
+      p_settlements := (
+        select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_settlements) as e where e ->> 'id' <> all (v_locked));
+    end if;
 
-  p_settlements := {{schema}}.record_answers(p_settlements);
-
-  if p_settlements @? '$[*] ? (@.credentials == "refused" || exists (@.own_refusals))'
-    or exists (select 1 from {{schema}}.unauthorized_account) or exists (select 1 from {{schema}}.unauthorized_transfer) then
-    p_settlements := {{schema}}.record_credentials(p_settlements);
+    select o.settlements, o.ids into p_settlements, v_others from {{schema}}.settle_others(p_settlements, v_is_judged) o;
+    v_ids := v_ids || v_others;
+    p_settlements := coalesce(v_written, '[]') || p_settlements;
   end if;
-
-  if p_settlements @? '$[*] ? (exists (@.address_id) || exists (@.forget) || exists (@.registration_unknown_since))' then
-    perform {{schema}}.record_counterparties(p_settlements);
-  end if;
-
   v_count := jsonb_array_length(p_settlements);
-  v_ids := {{schema}}.write_settlements(p_settlements);
-  if coalesce(cardinality(v_ids), 0) < v_count or p_settlements @? '$[*].taken_id' then
-    perform {{schema}}.mark_unmatched(p_settlements);
-  end if;
   if p_settlements @? '$[*].return_window_ms' then
     perform {{schema}}.open_return_windows((
       select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(p_settlements) as e where e ->> 'id' = any (v_ids)));
+  end if;
+  -- Before the returns, which are compared with it.
+  if p_settlements @? '$[*].paid' then
+    perform {{schema}}.record_paid((
+      select coalesce(jsonb_agg(jsonb_build_object('id', e -> 'id') || (e -> 'paid')), '[]') from jsonb_array_elements(p_settlements) as e
+      where e ? 'paid' and e ->> 'remote_id' is not null and e ->> 'id' = any (v_ids)));
   end if;
   -- An answer that was late, or to a request that was sent again, has what came back since.
   if p_settlements @? '$[*].returns' then

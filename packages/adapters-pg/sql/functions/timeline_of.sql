@@ -20,6 +20,10 @@ returns table (at timestamptz, what text, detail text) language sql stable as $$
     select r.resolved_at, 3, 'return ' || case when r.problem is null then 'corrected' else 'dismissed' end,
       concat_ws(', ', 'by ' || r.resolved_by, r.resolution_note, 'reported as ' || r.identity)
     from {{schema}}.transfer_return r where r.transfer_id = p_transfer_id and r.resolved_at is not null
+    union all
+    select s.answered_at, 2, 'screening ' || s.result || case when s.counted then '' else ', without effect' end,
+      concat_ws(', ', 'by ' || s.given_by, 'case ' || s.case_id, s.note)
+    from {{schema}}.screening_answer s where s.transfer_id = p_transfer_id
   ) l order by l.at, l.rank
 $$;
 comment on function {{schema}}.timeline_of(text) is 'What happened to one transfer, attempts and events together, oldest first.';

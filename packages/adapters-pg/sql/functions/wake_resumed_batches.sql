@@ -10,7 +10,10 @@ declare
 begin
   for v_batch in
     select r.batch_id, r.woken_to, coalesce(r.seen_at < clock_timestamp() - interval '10 seconds', false) as is_over
-    from {{schema}}.resumed_batch r order by r.batch_id for update skip locked
+    from {{schema}}.resumed_batch r
+    -- Somebody has paused it while another transaction resumed it: what is woken would only wait again.
+    where not exists (select from {{schema}}.paused_batch p where p.batch_id = r.batch_id)
+    order by r.batch_id for update skip locked
   loop
     with waiting as materialized (
       select t.id from {{schema}}.transfer t

@@ -10,10 +10,11 @@ begin
   where n.amount > 0
   on conflict (transfer_id, counter) do update
   set scope = excluded.scope, began_at = excluded.began_at, until = excluded.until, amount = excluded.amount;
-  update {{schema}}.limit_use u set used = u.used + s.amount
+  update {{schema}}.limit_use u set used = u.used + s.amount, address_id = coalesce(u.address_id, s.address_id)
   from (
-    select n.counter, n.scope, n.began_at, sum(n.amount) as amount
-    from unnest(p_counters, p_scopes, p_began_at, p_amounts) as n (counter, scope, began_at, amount) group by 1, 2, 3
+    select n.counter, n.scope, n.began_at, sum(n.amount) as amount, case when n.scope like '%"payee %' then (
+      select t.request #>> '{destination,addressId}' from {{schema}}.transfer t where t.id = min(n.id)) end as address_id
+    from unnest(p_ids, p_counters, p_scopes, p_began_at, p_amounts) as n (id, counter, scope, began_at, amount) group by 1, 2, 3
   ) s
   where u.counter = s.counter and u.scope = s.scope and u.began_at = s.began_at;
 end

@@ -1,16 +1,16 @@
 -- Writes settlements whose attempt is the current one: transfers, jobs and events. An acceptance of an earlier attempt is never too late
 -- for a transfer that waits or is under way: all attempts have one key, so the service has it, whatever a later one is answered. The
--- transfers are locked by the caller. Answers with the ids of those that it wrote.
+-- transfers are locked by the caller. Answers with the ids of those that it wrote. It counts those of batches itself, in one row for each batch.
 create or replace function {{schema}}.write_settlements(p_settlements jsonb) returns text[] language plpgsql as $$
 declare
   v_ids text[];
-  v_event_ids text[];
-  v_sequences integer[];
-  v_types text[];
-  v_done uuid[];
-  v_again uuid[];
+  v_event_ids text[]; v_sequences integer[]; v_types text[];
+  v_done uuid[]; v_again uuid[];
   v_due_at timestamptz[];
+  v_counted text[];
 begin
+  -- Not a setting of the function: only superusers may give it one of this name.
+  perform set_config('outlay_batches.counts', 'written', true);
   with s as materialized (
     select distinct on (s.id) s.* from jsonb_to_recordset(p_settlements) as s (
       id text, job uuid, attempt integer, stage text, status text, failure jsonb, remote_id text, reason text,
@@ -19,7 +19,7 @@ begin
   ), placed as materialized (
     -- A plan that is kept from when the table was small would read all of it: one by one, and then by their places, which no other
     -- transaction changes, since they are locked.
-    select s.*, l.place from s cross join lateral (select t.ctid as place from {{schema}}.transfer t where t.id = s.id offset 0) l
+    select s.*, l.* from s cross join lateral (select t.ctid as place, t.batch_id || ' ' || t.status || ' ' || t.stage as was from {{schema}}.transfer t where t.id = s.id offset 0) l
   ), changed as (
     update {{schema}}.transfer t
     set stage = s.stage, status = s.status, failure = nullif(s.failure, 'null'::jsonb), remote_id = coalesce(s.remote_id, t.remote_id),
@@ -38,7 +38,7 @@ begin
     from placed s
     where t.ctid = s.place and (t.attempt = s.attempt and t.stage = 'submitting'
       or s.remote_id is not null and t.remote_id is null and t.stage in ('held', 'queued', 'submitting', 'awaiting_funds', 'blocked'))
-    returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.credentials, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base
+    returning t.id, t.account_id, t.attempt, s.job, s.stage, s.retry_ms, s.credentials, s.events, t.event_sequence - coalesce(cardinality(s.events), 0) as base, s.was, s.status
   ), again as (
     select c.job, clock_timestamp() + case
           when c.stage = 'awaiting_funds' and exists (
@@ -55,14 +55,16 @@ begin
   )
   select (select array_agg(c.id) from changed c), (select array_agg(c.job) from changed c where c.retry_ms is null),
     (select array_agg(a.job) from again a), (select array_agg(a.due_at) from again a),
+    (select array_agg(concat_ws(' ', c.was, c.status, c.stage)) from changed c where c.was is not null),
     array_agg(t.id), array_agg(t.sequence), array_agg(t.type)
-  into v_ids, v_done, v_again, v_due_at, v_event_ids, v_sequences, v_types
+  into v_ids, v_done, v_again, v_due_at, v_counted, v_event_ids, v_sequences, v_types
   from subscribed t;
+  perform set_config('outlay_batches.counts', '', true);
+  if v_counted is not null then perform {{schema}}.count_batched(v_counted); end if;
   -- One that is blocked is held again when a person releases it.
   delete from {{schema}}.hold h using {{schema}}.transfer t where h.transfer_id = any (v_ids) and t.id = h.transfer_id and t.stage <> 'blocked';
   perform {{schema}}.queue_remove(v_done);
   perform {{schema}}.queue_defer(v_again, v_due_at);
-
   if v_event_ids is not null then
     perform {{schema}}.record_events(v_event_ids, v_sequences, v_types);
   end if;

@@ -113,7 +113,7 @@ select t.id, t.account_id, t.stage, 'return_' || r.problem,
       when 'amount_unknown' then 'and not how much'
       when 'other_currency' then 'in another currency than that of the transfer'
       when 'decided_before' then 'and shows an earlier return no more that a person has decided about: this may be its correction'
-      else 'and with what came back before that is more than the transfer'
+      else 'and with what came back before that is more than was paid'
     end,
   'Find out what came back; no handler has got it. Say it with "outlay transfers resolve-return". Once the service shows it otherwise, the next report of the transfer replaces this one.',
   r.seen_at, now() - r.seen_at, t.attempt, null, t.gateway

@@ -15,7 +15,8 @@ select t.id, t.account_id, t.idempotency_key, t.stage, t.status, t.reason,
   (select x.transfer_id from {{schema}}.resubmission x where x.successor_id = t.id) as resubmission_of,
   (select x.successor_id from {{schema}}.resubmission x where x.transfer_id = t.id) as resubmitted_as,
   t.batch_id,
-  (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by
+  (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
+  t.paid -> 'amount' ->> 'value' as paid_amount
 from {{schema}}.transfer t
 left join {{schema}}.queue_jobs() j on j.job = {{schema}}.job_id(t.id) and t.stage in ('queued', 'submitting', 'awaiting_funds');
 comment on view {{schema}}.transfers is
@@ -38,3 +39,4 @@ comment on column {{schema}}.transfers.resubmission_of is 'The ended transfer th
 comment on column {{schema}}.transfers.resubmitted_as is 'The transfer that it was resubmitted as.';
 comment on column {{schema}}.transfers.batch_id is 'The batch that it belongs to.';
 comment on column {{schema}}.transfers.created_by is 'Who created it, where the host has said so.';
+comment on column {{schema}}.transfers.paid_amount is 'What was paid, where that is another amount than was asked for; null otherwise.';

@@ -1,3 +1,4 @@
+import { waitUntil } from '@outlay/testing'
 import pg, { type PoolClient } from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
@@ -134,5 +135,28 @@ describe('a batch, while others have transactions open', async () => {
     expect(await commit((tx) => engine.batches.resume(tx, batchId))).toBe(true)
     expect(await rows('select woken_to from outlay.resumed_batch')).toEqual([{ woken_to: null }])
     expect(await wake()).toBe(3)
+  })
+
+  it('is not woken while somebody has paused it in a transaction beside the one that resumed it', async () => {
+    const engine = open()
+    const { id } = await commit((tx) => engine.batches.create(tx))
+    await enqueue(engine, { batchId: id })
+    await commit((tx) => engine.batches.pause(tx, id))
+    await pool.query(`update outlay.transfer set reason = 'batch_paused'`)
+    const [resuming, pausing] = [await begin(), await begin()]
+    await engine.batches.resume(resuming, id)
+    const paused = engine.batches.pause(pausing, id)
+    const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await waitUntil(async () => (await rows(waits)).length === 1)
+    await resuming.query('commit')
+    expect(await paused).toBe(true)
+    await pausing.query('commit')
+    expect((await engine.batches.get(id))?.paused).toBe(true)
+    // Both are noted: the pause did not see the resume.
+    expect(await rows('select from outlay.resumed_batch')).toHaveLength(1)
+    expect(await wake()).toBe(0)
+    expect(await waiting()).toHaveLength(1)
+    expect(await commit((tx) => engine.batches.resume(tx, id))).toBe(true)
+    expect(await wake()).toBe(1)
   })
 })

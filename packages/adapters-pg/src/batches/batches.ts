@@ -2,7 +2,7 @@ import { type Batch, type BatchCounts, type BatchReview, type Metadata, OutlayEr
 import { type BatchPort, Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
-import { type Row, statements } from '../database/statement.ts'
+import { type Row, type Statement, statements } from '../database/statement.ts'
 
 const counts = ['pending', 'processing', 'failed', 'canceled', 'complete', 'unended', 'resubmitted'] as const
 
@@ -12,11 +12,15 @@ const batchText = `select b.id, b.account_id, b.key, b.metadata, b.paused, {{sch
     ${counts.map((name) => `b.${name}::integer as ${name}`).join(', ')}
   from {{schema}}.batches b`
 
+const lockedText = 'select b.id from {{schema}}.batch b where b.id = $1 for key share'
+const changedText = `select (select count(*) from locked l)::integer as found, (select count(*) from changed c)::integer as changed`
+
 const texts = {
   create_batch: `insert into {{schema}}.batch (id, account_id, key, metadata) values ($1, $2, $3, $4::jsonb) on conflict do nothing returning id`,
   batch: `${batchText} where b.id = $1`,
   batch_by_key: `${batchText} where coalesce(b.account_id, '') = coalesce($1, '') and b.key = $2`,
-  close_batch: `insert into {{schema}}.closed_batch (batch_id) values ($1) on conflict do nothing returning batch_id`,
+  // What changes a batch holds its row until the end of the transaction: an account that moves takes the batch along only behind that.
+  close_batch: 'select {{schema}}.close_batch($1, $2, $3) as changed',
   cancel_batch: 'select {{schema}}.cancel_batch($1) as count',
   lock_cancelable_of_batch: `select count(*)::integer as count from (
       select t.id from {{schema}}.transfer t
@@ -37,15 +41,19 @@ const texts = {
     select count(*)::integer as transfers, (select coalesce(jsonb_object_agg(s.currency, s.total), '{}') from totals s) as totals,
       encode(sha256(convert_to(coalesce(string_agg(a.id || ' ' || a.fingerprint, e'\\n' order by a.id), ''), 'UTF8')), 'hex') as digest
     from asked a`,
-  pause_batch: `with again as (
-      delete from {{schema}}.resumed_batch r where r.batch_id = $1
+  pause_batch: `with locked as materialized (${lockedText}), again as (
+      delete from {{schema}}.resumed_batch r using locked l where r.batch_id = l.id
+    ), changed as (
+      insert into {{schema}}.paused_batch (batch_id) select l.id from locked l on conflict do nothing returning batch_id
     )
-    insert into {{schema}}.paused_batch (batch_id) values ($1) on conflict do nothing returning batch_id`,
-  resume_batch: `with ended as (
-      delete from {{schema}}.paused_batch p where p.batch_id = $1 returning p.batch_id
+    ${changedText}`,
+  resume_batch: `with locked as materialized (${lockedText}), ended as (
+      delete from {{schema}}.paused_batch p using locked l where p.batch_id = l.id returning p.batch_id
+    ), changed as (
+      insert into {{schema}}.resumed_batch (batch_id) select e.batch_id from ended e
+      on conflict (batch_id) do update set resumed_at = clock_timestamp(), seen_at = null, woken_to = null returning batch_id
     )
-    insert into {{schema}}.resumed_batch (batch_id) select e.batch_id from ended e
-    on conflict (batch_id) do update set resumed_at = clock_timestamp(), seen_at = null, woken_to = null returning batch_id`,
+    ${changedText}`,
   hold_batch: 'select {{schema}}.batch_refusal($1, $2, true) as refusal',
   // The default of a session may be another one, in which a worker would not see who has just entered a batch.
   read_committed: 'set transaction isolation level read committed',
@@ -67,6 +75,7 @@ const wokenAtOnce = 1_000
 export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, notifies = true) {
   const sql = statements(tokens, texts)
   const read = (rows: readonly Row[]): Batch | undefined => readFirst(readBatch, rows)
+  const change = createChange(driver, sql)
   const port: BatchPort<Tx> = {
     async createBatch(tx, { id, accountId, key, metadata }) {
       const values = [id, accountId, key, metadata === undefined ? null : JSON.stringify(metadata)]
@@ -94,7 +103,12 @@ export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record
         : driver.execute(tx, sql.review_batch, values))
       return readFirst(readReview, rows) ?? { transfers: 0, totals: {}, digest: '' }
     },
-    closeBatch: async (tx, batchId) => (await driver.execute(tx, sql.close_batch, [batchId])).length > 0,
+    async closeBatch(tx, batchId, { actor, reason }) {
+      const rows = await driver.execute(tx, sql.close_batch, [batchId, actor ?? null, reason ?? null])
+      const changed = readFirst(readClosed, rows)?.changed ?? null
+      if (changed === null) throw hasLeft(batchId)
+      return changed
+    },
     cancelBatch: async (tx, batchId) =>
       readFirst(readCanceled, await driver.execute(tx, sql.cancel_batch, [batchId]))?.count ?? undefined,
     async lockHeldByPeople(tx, batchId) {
@@ -102,9 +116,9 @@ export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record
       return readIds(await driver.execute(tx, sql.held_by_people, [batchId]))[0]
     },
     lockHeldOfBatch: async (tx, batchId) => readIds(await driver.execute(tx, sql.lock_held_of_batch, [batchId])),
-    pauseBatch: async (tx, batchId) => (await driver.execute(tx, sql.pause_batch, [batchId])).length > 0,
+    pauseBatch: (tx, batchId) => change(tx, 'pause_batch', batchId),
     async resumeBatch(tx, batchId) {
-      if ((await driver.execute(tx, sql.resume_batch, [batchId])).length === 0) return false
+      if (!(await change(tx, 'resume_batch', batchId))) return false
       if (notifies) await driver.execute(tx, sql.notify, [])
       return true
     },
@@ -123,6 +137,23 @@ export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record
     wakeResumed: async (): Promise<number> =>
       readFirst(readCount, await driver.query(sql.wake_resumed_batches, [wokenAtOnce]))?.count ?? 0,
   }
+}
+
+/** Makes what changes a batch, and gives whether that changed anything. */
+function createChange<Tx>(driver: Driver<Tx>, sql: Readonly<Record<'pause_batch' | 'resume_batch', Statement>>) {
+  return async (tx: Tx, name: keyof typeof sql, batchId: string): Promise<boolean> => {
+    const { found, changed } = readFirst(readChange, await driver.execute(tx, sql[name], [batchId])) ?? {
+      ...{ found: 0, changed: 0 },
+    }
+    if (found === 0) throw hasLeft(batchId)
+    return changed > 0
+  }
+}
+
+/** The refusal of a batch that was found a moment ago and is not there any more. */
+function hasLeft(batchId: string): OutlayError {
+  const message = `The batch ${batchId} was here a moment ago and has left with its account for another node; roll back, and try again there in a few seconds.`
+  return new OutlayError('account_moving', message, { field: 'batchId' })
 }
 
 /** The refusal of a transfer whose batch may not have it, by the reason of the function. */
@@ -144,6 +175,8 @@ export const batchError = (refusal: string, batchId: string | undefined): Outlay
   OutlayError.fromIssues([refusedBatch(refusal, batchId)])
 
 const readCount = rowDecoder('batch', { count: Column.integer })
+const readChange = rowDecoder('batch', { found: Column.integer, changed: Column.integer })
+const readClosed = rowDecoder('batch', { changed: Column.nullable(Column.boolean) })
 const readCanceled = rowDecoder('batch', { count: Column.nullable(Column.integer) })
 const readReview = rowDecoder('review', {
   transfers: Column.integer,

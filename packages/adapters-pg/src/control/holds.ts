@@ -1,4 +1,12 @@
-import { type Approval, type ApprovalRequirement, type HeldState, type Hold, type HoldName, Id } from '@outlay/core'
+import {
+  type Approval,
+  type ApprovalRequirement,
+  type HeldState,
+  type Hold,
+  type HoldName,
+  Id,
+  type StoredScreening,
+} from '@outlay/core'
 import { Column, type HoldPort, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
@@ -8,11 +16,17 @@ const heldText = `select t.id, coalesce(t.expires_at <= clock_timestamp(), false
     (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
     case when t.stage = 'held' then (
       select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('name', h.name, 'policy', nullif(h.policy, ''), 'policyVersion', h.policy_version,
-        'why', h.why, 'actor', h.actor, 'requirement', h.requirement, 'excess', h.excess, 'since', {{schema}}.iso(h.since))) order by h.name, h.policy)
+        'why', h.why, 'actor', h.actor, 'requirement', h.requirement, 'excess', h.excess,
+        'screening', case when h.name = 'screening' then (
+          select jsonb_strip_nulls(jsonb_build_object('case', s.case_id, 'isOnHold', s.on_hold, 'asks', s.asks, 'failures', s.failures,
+            'failingSince', {{schema}}.iso(s.failing_since), 'lastError', s.last_error)) from {{schema}}.screening s where s.transfer_id = t.id) end, 'since', {{schema}}.iso(h.since))) order by h.name, h.policy)
       from {{schema}}.hold h where h.transfer_id = t.id) end as holds,
     (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('actor', a.actor, 'roles', a.roles, 'note', a.note, 'at', {{schema}}.iso(a.approved_at)))
         order by a.approved_at, a.actor)
-      from {{schema}}.approval a where a.transfer_id = t.id) as approvals
+      from {{schema}}.approval a where a.transfer_id = t.id) as approvals,
+    (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('result', a.result, 'case', a.case_id, 'note', a.note, 'by', a.given_by,
+        'isCounted', a.counted, 'fingerprint', a.fingerprint, 'at', {{schema}}.iso(a.answered_at))) order by a.number)
+      from {{schema}}.screening_answer a where a.transfer_id = t.id) as screenings
   from {{schema}}.transfer t`
 
 const texts = {
@@ -80,6 +94,7 @@ const readState = rowDecoder('held transfer', {
   createdBy: Column.nullable(Column.text),
   holds: Column.nullable(Column.json<readonly StoredHold[]>()),
   approvals: Column.nullable(Column.json<readonly Approval[]>()),
+  screenings: Column.nullable(Column.json<readonly StoredScreening[]>()),
 })
 
 /** A hold as the statement builds it. */
@@ -89,6 +104,6 @@ interface StoredHold extends Hold {
 }
 
 const readHeldState = (row: Row): HeldState => {
-  const { isExpired, createdBy, holds, approvals } = readState(row)
-  return { isExpired, createdBy, holds: holds ?? [], approvals: approvals ?? [] }
+  const { isExpired, createdBy, holds, approvals, screenings } = readState(row)
+  return { isExpired, createdBy, holds: holds ?? [], approvals: approvals ?? [], screenings: screenings ?? [] }
 }

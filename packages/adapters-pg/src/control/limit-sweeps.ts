@@ -4,7 +4,7 @@ import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
 
 const texts = {
-  limits_pending: `select exists (select from {{schema}}.limit_refund) as refunds,
+  limits_pending: `select exists (select from {{schema}}.limit_refund r where r.due_at <= (select clock_timestamp())) as refunds,
       exists (select from {{schema}}.hold h where h.counter is not null) as held`,
   return_charges: 'select {{schema}}.return_charges($1) as count',
   release_fitting: 'select counter, scope, released from {{schema}}.release_fitting($1, $2, $3, $4)',
@@ -14,8 +14,8 @@ const texts = {
 /** Sums that one statement checks. */
 const sumsAtOnce = 50
 
-/** Most transfers of one sum that one statement releases. */
-const releasedAtOnce = 200
+/** Most transfers that one statement releases: claims wait for what it counts them in. */
+const releasedAtOnce = 50
 
 /** Transfers that are given back, or forgotten, by one statement. */
 const chargesAtOnce = 1_000
@@ -36,19 +36,25 @@ export function createLimitSweepStore<Tx>(
   const sql = statements(tokens, texts)
   const count = async (statement: (typeof sql)[keyof typeof sql]) =>
     readFirst(readCount, await driver.query(statement, [chargesAtOnce]))?.count ?? 0
+  const release = async () => {
+    let released = 0
+    for (let at: readonly string[] = ['', '']; ; ) {
+      const rows: readonly Row[] = await driver.query(sql.release_fitting, [...at, sumsAtOnce, releasedAtOnce])
+      const sums = rows.map(readReleased)
+      released += sums.reduce((sum, one) => sum + one.released, 0)
+      const last = sums.at(-1)
+      if (last === undefined) return released
+      at = [last.counter, last.scope]
+    }
+  }
   return {
     async sweep() {
       const pending = readFirst(readPending, await driver.query(sql.limits_pending, []))
-      const returned = pending?.refunds === true ? await count(sql.return_charges) : 0
-      let released = 0
-      for (let at: readonly string[] | undefined = pending?.held === true ? ['', ''] : undefined; at !== undefined; ) {
-        const rows: readonly Row[] = await driver.query(sql.release_fitting, [...at, sumsAtOnce, releasedAtOnce])
-        const sums = rows.map(readReleased)
-        released += sums.reduce((sum, one) => sum + one.released, 0)
-        const last = sums.at(-1)
-        at = last === undefined || sums.length < sumsAtOnce ? undefined : [last.counter, last.scope]
-      }
-      return { returned, released }
+      // Neither waits for the other: a failure of the first is thrown behind both.
+      const [returning] = await Promise.allSettled([pending?.refunds === true ? count(sql.return_charges) : 0])
+      const released = pending?.held === true ? await release() : 0
+      if (returning.status === 'rejected') throw returning.reason
+      return { returned: returning.value, released }
     },
     prune: async () => (await count(sql.prune_limits)) === chargesAtOnce,
   }

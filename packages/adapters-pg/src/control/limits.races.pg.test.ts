@@ -27,7 +27,7 @@ describe('a limit on sums', async () => {
     return tx
   }
   const set = (engine: HostEngine, ...limits: readonly SumLimit[]) =>
-    commit((tx) => engine.limits.set(tx, limits, note))
+    commit((tx) => engine.limits.set(tx, limits, { ...note, clear: limits.length === 0 }))
   const used = async () =>
     (await rows('select used::float as used from outlay.limit_use order by used')).map((row) => row.used)
   const stageOf = async (engine: HostEngine, id: string) => (await engine.transfers.get(id))?.stage

@@ -14,7 +14,7 @@ const texts = {
   limit_uses: `select u.name, u.currency, u.span, u.zone, u.sum_of, trim_scale(u.used)::text as used, trim_scale(u.most)::text as most,
       trim_scale(u.remaining)::text as remaining, {{schema}}.iso(u.began_at) as began_at, {{schema}}.iso(u.until) as until, u.held, u.too_large
     from {{schema}}.limit_uses u where $1::text is null or u.name = $1
-    order by u.remaining / nullif(u.most, 0) nulls first, u.name, u.currency, u.sum_of::text limit $2`,
+    order by u.too_large > 0 desc, u.held > 0 desc, u.remaining / nullif(u.most, 0) nulls first, u.name, u.currency, u.sum_of::text limit $2`,
 } as const
 
 /** Before any were set. */

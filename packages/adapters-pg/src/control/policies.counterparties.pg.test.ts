@@ -21,7 +21,7 @@ const ada = { ...leg, address: bank }
 const bob = { ...leg, address: { ...bank, owner: 'Bob', accountNumber: '11112222333344' } }
 
 describe('a policy about a counterparty by its id', async () => {
-  const { open, commit } = await testHost()
+  const { driver, open, commit } = await testHost()
   const set = (engine: HostEngine, ...policies: Policy[]) => commit((tx) => engine.policies.set(tx, policies, note))
   const stageOf = async (engine: HostEngine, destination: EnqueueRequest['destination']) => {
     const request = samplePayout('acme', { destination, createdBy: 'carl' })
@@ -57,5 +57,44 @@ describe('a policy about a counterparty by its id', async () => {
     await set(engine, { name: 'elsewhere', when: { counterparties: ['from-elsewhere'] }, hold: 'not to that one' })
     expect(await stageOf(engine, ada)).toBe('held')
     expect(await stageOf(engine, { ...leg, addressId: 'address-9' })).toBe('queued')
+  })
+
+  it('costs an enqueue no statement of its own, but for what it is about', async () => {
+    const statements: string[] = []
+    const counting: typeof driver = {
+      ...driver,
+      execute(tx, statement, values) {
+        statements.push(statement.name.replace('outlay_outlay_', ''))
+        return driver.execute(tx, statement, values)
+      },
+    }
+    const engine = open({ driver: counting, gateway: memoryGateway() })
+    await engine.start()
+    await commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme', { destination: ada })))
+    await drain(engine)
+    await engine.stop()
+    await set(engine, { name: 'ada', when: { counterparties: ['address-1'] }, hold: 'not to Ada' })
+    await stageOf(engine, bob)
+    const count = async (destination: EnqueueRequest['destination'], overrides: Partial<EnqueueRequest> = {}) => {
+      statements.length = 0
+      const request = samplePayout('acme', { destination, ...overrides })
+      await commit((tx) => engine.transfers.enqueue(tx, request))
+      return [...statements]
+    }
+    const [byId, toAda] = [
+      { ...leg, addressId: 'address-9' },
+      { ...leg, addressId: 'address-1' },
+    ]
+    expect(await count(byId)).toEqual(['enqueue_one_by_facts'])
+    expect(await count(byId, { createdBy: 'carl' })).toEqual(['enqueue_one_with_by_facts'])
+    const { id: batchId } = await commit((tx) => engine.batches.create(tx, { accountId: 'acme' }))
+    expect(await count(byId, { batchId })).toEqual(['enqueue_one_batched_by_facts'])
+    expect(await count(bob)).toEqual(['enqueue_one_by_facts', 'keep_counterparties'])
+    const twice = ['enqueue_one_with_by_facts', 'enqueue_one_with_by_facts']
+    expect(await count(toAda, { createdBy: 'carl' })).toEqual(twice)
+    expect(await count(ada, { createdBy: 'carl' })).toEqual([...twice, 'keep_counterparties'])
+    await commit((tx) => engine.policies.set(tx, [], { ...note, clear: true }))
+    await stageOf(engine, byId)
+    expect(await count(byId)).toEqual(['enqueue_one'])
   })
 })

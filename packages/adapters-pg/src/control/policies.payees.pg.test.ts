@@ -136,11 +136,25 @@ describe('a policy about a payee', async () => {
   it('has the same digest in SQL', async () => {
     const clabe = { accountNumber: '032180000118359719', routingNumber: undefined, transferTypes: ['spei'] }
     const canton = { name: 'Kim', address: `kim::1220${'ab'.repeat(32)}`, transferTypes: ['canton'] }
-    for (const given of [bank, { ...bank, accountNumber: '000123' }, { ...bank, ...clabe }, wallet, canton]) {
+    const stellar = 'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ'
+    const muxed = 'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUQ'
+    const accounts = [stellar, muxed].map((address) => ({ name: 'Stella', address, transferTypes: ['stellar'] }))
+    for (const given of [
+      bank,
+      { ...bank, accountNumber: '000123' },
+      { ...bank, ...clabe },
+      wallet,
+      canton,
+      ...accounts,
+    ]) {
       const details = parseExternalAddress(given, defaultCatalog)
       const text = `select outlay.payee_of('${JSON.stringify(details)}') as payee`
       expect(await rows(text)).toEqual([{ payee: Counterparty.payeeOf(details) }])
     }
+    const [account, ofMuxed] = accounts.map((given) =>
+      Counterparty.payeeOf(parseExternalAddress(given, defaultCatalog)),
+    )
+    expect(ofMuxed).toBe(account)
     const [one, other] = [
       { ...bank, ...clabe },
       { ...bank, ...clabe, routingNumber: '021000021' },

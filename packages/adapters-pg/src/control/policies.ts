@@ -3,6 +3,8 @@ import { Column, type PolicyPort, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements, storableJson } from '../database/statement.ts'
+import { makePaymentIndexes } from '../schema/payment-indexes.ts'
+import { factsOf, factValues, readFacts } from './policy-facts.ts'
 
 const versionText = `select v.version, v.policies, v.actor, v.reason, {{schema}}.iso(v.set_at) as set_at from {{schema}}.policy_version v`
 
@@ -11,8 +13,8 @@ const texts = {
   policies: `${versionText} order by v.version desc limit 1`,
   policies_of_version: `${versionText} where v.version = $1`,
   lock_policies: `select pg_advisory_xact_lock(hashtextextended('outlay policies {{schema}}', 0))::text`,
-  payees: `select f.asked, f.name, f.address_ids
-    from {{schema}}.registered_payees($1::text[], $2::text[], $3::text[], $4::text[]) f`,
+  policy_facts: `select ${factsOf(1)} as facts`,
+  has_payment_indexes: 'select {{schema}}.has_payment_indexes() as is_there',
   set_policies: 'select {{schema}}.set_next_policies($1, $2::jsonb, $3, $4) as is_set',
 } as const
 
@@ -28,16 +30,14 @@ export function createPolicyStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Recor
       const known = readFirst(readKnown, await driver.execute(tx, sql.read_policies, []))
       return known ?? { version: 0, tag: null, policies: [] }
     },
-    async findPayees(tx, { addressIds, fingerprints, payees, named }) {
-      const rows = (await driver.execute(tx, sql.payees, [named, addressIds, fingerprints, payees])).map(readPayee)
-      const of = (asked: string) => rows.filter((row) => row.asked === asked)
-      const idsOf = (asked: string) => new Map(of(asked).map(({ name, addressIds: ids }) => [name, ids]))
-      return {
-        byAddressId: idsOf('address_id'),
-        byFingerprint: idsOf('fingerprint'),
-        byPayee: idsOf('payee'),
-        unknown: new Set(of('unknown').flatMap(({ addressIds: ids }) => ids)),
-      }
+    async readFacts(tx, query) {
+      const rows = await driver.execute(tx, sql.policy_facts, factValues({ query }))
+      return readFacts(readFirst(readText, rows)?.facts ?? '')
+    },
+    preparePolicies: (onStep) =>
+      makePaymentIndexes(driver, (tokens['schema'] ?? '').replaceAll('"', ''), tokens, onStep),
+    async arePoliciesPrepared(tx) {
+      return readFirst(readIsThere, await driver.execute(tx, sql.has_payment_indexes, []))?.isThere === true
     },
     async getPolicies(version, tx) {
       const [statement, values] = version === undefined ? [sql.policies, []] : [sql.policies_of_version, [version]]
@@ -61,11 +61,9 @@ const readKnown = rowDecoder('policies', {
   policies: Column.json<readonly Policy[]>(),
 })
 
-const readPayee = rowDecoder('payees', {
-  asked: Column.text,
-  name: Column.text,
-  addressIds: Column.texts,
-})
+const readText = rowDecoder('facts', { facts: Column.nullable(Column.text) })
+
+const readIsThere = rowDecoder('indexes', { isThere: Column.boolean })
 
 const readSet = rowDecoder('set policies', { isSet: Column.boolean })
 

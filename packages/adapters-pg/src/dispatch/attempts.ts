@@ -11,6 +11,7 @@ import type { Driver } from '../database/driver.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
 import { withMetadata } from '../transfers/beside.ts'
+import { writePaid } from '../transfers/paid-amounts.ts'
 import { writeReturns } from '../transfers/returns.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { readClaim } from '../transfers/transfer-row.ts'
@@ -177,6 +178,9 @@ const readResult = rowDecoder('settlement', {
   result: Column.word<SettleResult>(),
 })
 
+/** What is left out of the JSON, where Postgres reads the same null: most members of most settlements, each of which would cost it time. */
+const orLeftOut = <T>(value: T | null | undefined): T | undefined => value ?? undefined
+
 function writeSettlement(settlement: Settlement) {
   return {
     id: settlement.transferId,
@@ -185,8 +189,8 @@ function writeSettlement(settlement: Settlement) {
     worker: settlement.claimedBy,
     stage: settlement.stage,
     status: settlement.status,
-    failure: settlement.failure,
-    remote_id: settlement.remoteId,
+    failure: orLeftOut(settlement.failure),
+    remote_id: orLeftOut(settlement.remoteId),
     // Left out of nearly all settlements: what is undefined does not get into the JSON.
     address_id: settlement.addressId,
     forget: settlement.forgetCounterparty,
@@ -196,19 +200,20 @@ function writeSettlement(settlement: Settlement) {
     ...(settlement.returns?.length
       ? { returns: writeReturns(settlement.returns), changed_at: settlement.returnsChangedAt }
       : {}),
-    reason: settlement.reason,
-    unknown_since: settlement.unknownSince,
+    ...(settlement.paid === undefined ? {} : { paid: writePaid(settlement.paid) }),
+    reason: orLeftOut(settlement.reason),
+    unknown_since: orLeftOut(settlement.unknownSince),
     claimed_at: settlement.unknownSince === null ? undefined : settlement.claimedAt,
-    reached_at: settlement.reachedAt,
-    credentials: settlement.credentials,
+    reached_at: orLeftOut(settlement.reachedAt),
+    credentials: orLeftOut(settlement.credentials),
     refusals: settlement.credentialRefusals,
     own_refusals: settlement.ownRefusals,
-    retry_ms: settlement.retryAfterMs === null ? null : Math.round(settlement.retryAfterMs),
-    poll_after_ms: settlement.pollAfterMs === null ? null : Math.round(settlement.pollAfterMs),
+    retry_ms: settlement.retryAfterMs === null ? undefined : Math.round(settlement.retryAfterMs),
+    poll_after_ms: settlement.pollAfterMs === null ? undefined : Math.round(settlement.pollAfterMs),
     events: settlement.events.map((event) => event.type),
     outcome: settlement.answer.outcome,
-    detail: settlement.answer.detail,
-    http_status: settlement.answer.httpStatus,
-    request_id: settlement.answer.requestId,
+    detail: orLeftOut(settlement.answer.detail),
+    http_status: orLeftOut(settlement.answer.httpStatus),
+    request_id: orLeftOut(settlement.answer.requestId),
   }
 }

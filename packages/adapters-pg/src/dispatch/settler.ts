@@ -1,6 +1,7 @@
 import type { Logger } from '@outlay/core'
 import type { Settlement } from '@outlay/core/adapter'
 import { hasSqlState, isLockTimeout } from '../database/lock-timeout.ts'
+import { logPaid } from '../transfers/paid-amounts.ts'
 import { startLoop } from '../workers/loop.ts'
 import type { LoopList } from '../workers/loop-list.ts'
 import type { AttemptStore, SettleResults } from './attempts.ts'
@@ -71,6 +72,7 @@ export function startSettler(options: {
         if (remoteId === null) logger.warn({ transferId, attempt }, 'An outcome came for a transfer that is lost here.')
         else logger.error({ transferId, attempt, remoteId }, `An acceptance came, and ${lostHere}`)
       }
+      if (result === 'settled') logPaid(logger, one.settlement)
       one.done()
     }
   }

@@ -1,6 +1,7 @@
 import { type EnqueuedTransfer, Id, OutlayError, type StoredTransfer } from '@outlay/core'
-import { Column, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
+import { Column, type ExpectedFacts, type NewTransfer, rowDecoder, type StoredFacts } from '@outlay/core/adapter'
 import { batchError } from '../batches/batches.ts'
+import { factValues, otherFacts, readFacts } from '../control/policy-facts.ts'
 import type { Driver } from '../database/driver.ts'
 import { mayWrite } from '../database/enqueue-mark.ts'
 import { type Statement, statements, storableJson } from '../database/statement.ts'
@@ -14,19 +15,32 @@ import { alone, refuseBeside, runBeside } from './running-enqueues.ts'
 /** A call that writes one transfer, unless another enqueue has a savepoint. */
 const one = (call: string) => `select case when ${mayWrite('$13')} then ${call} else '${alone}' end as written`
 
+/** The same, unless the facts by which it was judged are others, which it gives then. Their values begin at this parameter. */
+const oneByFacts = (call: string, at: number) => one(`coalesce('${other}' || ${otherFacts(at)}, ${call})`)
+
 /** The same for many. The condition has no column, so the function is not called where it is false. */
 const many = (call: string) => `select written, at, stored_position from ${call} where ${mayWrite('$13')}
   union all select null, '${alone}', null where not ${mayWrite('$13')}`
 
+/** What the statements answer with instead of a time where the facts are others, before these. */
+const other = 'facts '
+
+const callOne = '{{schema}}.enqueue_one_under($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12)'
+const callOneWith = '{{schema}}.enqueue_one_with($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12::jsonb)'
+const callOneBatched =
+  '{{schema}}.enqueue_one_batched($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12, $14)'
+
 const texts = {
-  enqueue_one: one('{{schema}}.enqueue_one_under($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12)'),
+  enqueue_one: one(callOne),
   enqueue_many: many(`{{schema}}.enqueue_many_under(
     $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[], $12)`),
-  enqueue_one_with: one(
-    '{{schema}}.enqueue_one_with($1, $2::uuid, $3, $4, $5, $6::jsonb, $7, $8, $9, $10, $11, $12::jsonb)',
-  ),
+  enqueue_one_with: one(callOneWith),
   enqueue_many_with: many(`{{schema}}.enqueue_many_with(
     $1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7, $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])`),
+  enqueue_one_batched: one(callOneBatched),
+  enqueue_one_by_facts: oneByFacts(callOne, 14),
+  enqueue_one_with_by_facts: oneByFacts(callOneWith, 14),
+  enqueue_one_batched_by_facts: oneByFacts(callOneBatched, 15),
   stored_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   stored_keys: `select ${transferColumns} from unnest($1::text[], $2::text[]) as k (account_id, key)
     join {{schema}}.transfer t on t.account_id = k.account_id and t.idempotency_key = k.key`,
@@ -37,7 +51,11 @@ const tracedTexts = {
   enqueue_one_traced: keepTraceOfOne(texts.enqueue_one),
   enqueue_many_traced: keepTraceOfMany(texts.enqueue_many),
   enqueue_one_with_traced: keepTraceOfOne(texts.enqueue_one_with),
+  enqueue_one_batched_traced: keepTraceOfOne(texts.enqueue_one_batched),
   enqueue_many_with_traced: keepTraceOfMany(texts.enqueue_many_with),
+  enqueue_one_by_facts_traced: keepTraceOfOne(texts.enqueue_one_by_facts),
+  enqueue_one_with_by_facts_traced: keepTraceOfOne(texts.enqueue_one_with_by_facts),
+  enqueue_one_batched_by_facts_traced: keepTraceOfOne(texts.enqueue_one_batched_by_facts),
 } as const
 
 /** Shortest time between two notifications of one process, in milliseconds; commits that notify hold one lock in turn. */
@@ -49,7 +67,11 @@ export type Enqueue<Tx> = (
   transfers: readonly NewTransfer[],
   traceparent?: string | undefined,
   policyTag?: string | null,
-) => Promise<readonly EnqueuedTransfer[] | typeof stale>
+  expected?: ExpectedFacts | undefined,
+) => Promise<Written>
+
+/** What an enqueue comes to: the transfers, or why nothing is written. */
+type Written = readonly EnqueuedTransfer[] | typeof stale | { readonly facts: StoredFacts }
 
 /** Makes the enqueue of one process, on a driver. */
 export function createEnqueue<Tx>(
@@ -87,14 +109,14 @@ export function createEnqueue<Tx>(
     const enqueued = await (only !== undefined && transfers.length === 1
       ? enqueueOne(driver, sql, tx, only, how)
       : writeMany(tx, transfers, how))
-    if (enqueued === stale) return stale
+    if (enqueued === stale || 'facts' in enqueued) return enqueued
     const inline = transfers.filter(({ counterparty }, at) => counterparty !== undefined && !enqueued[at]?.reused)
     if (inline.length > 0) await counterparties.keep(tx, inline)
     return enqueued
   }
-  return async (tx, transfers, traceparent, policyTag = null) => {
+  return async (tx, transfers, traceparent, policyTag = null, expected = undefined) => {
     if (transfers.length === 0) return []
-    const run = () => write(tx, transfers, { notify: shouldNotify(), traceparent, policyTag, mark: '' })
+    const run = () => write(tx, transfers, { notify: shouldNotify(), traceparent, policyTag, expected, mark: '' })
     return runBeside(tx, transfers.length > chunkSize, run)
   }
 }
@@ -106,8 +128,8 @@ async function enqueueOne<Tx>(
   sql: Sql,
   tx: Tx,
   transfer: NewTransfer,
-  { notify, traceparent, policyTag, mark }: Writing,
-): Promise<readonly EnqueuedTransfer[] | typeof stale> {
+  { notify, traceparent, policyTag, expected, mark }: Writing,
+): Promise<Written> {
   const { id, accountId, idempotencyKey, fingerprint } = transfer
   const request = JSON.stringify(transfer.request)
   const values = [
@@ -123,12 +145,16 @@ async function enqueueOne<Tx>(
     transfer.environment ?? null,
     transfer.gateway,
   ]
-  const beside = writeBeside(transfer, policyTag)
-  const run = { isPlain: beside === null, values: [...values, beside ?? policyTag, mark], traceparent }
-  const [row = {}] = await executeOne(driver, sql, tx, run)
+  const { statement, beside } = chooseOne(transfer, policyTag, mark)
+  const facts = expected === undefined ? [] : factValues(expected)
+  const all = [...values, ...beside, ...facts, ...(traceparent === undefined ? [] : [traceparent])]
+  const chosen = expected === undefined ? statement : (`${statement}_by_facts` as const)
+  const name = traceparent === undefined ? chosen : (`${chosen}_traced` as const)
+  const [row = {}] = await driver.execute(tx, sql[name], all)
   const { written } = readWritten(row)
   if (written === stale) return stale
   if (written === alone) throw refuseBeside()
+  if (written?.startsWith(other)) return { facts: readFacts(written.slice(other.length)) }
   if (written?.startsWith(refused)) throw batchError(written.slice(refused.length), transfer.batchId)
   if (written !== null) return [fresh(transfer, written)]
   const stored = readOne(await driver.execute(tx, sql.stored_key, [accountId, idempotencyKey]))
@@ -136,14 +162,24 @@ async function enqueueOne<Tx>(
   return [{ ...stored, reused: true }]
 }
 
+/** The statement that writes a transfer, and its values behind those of the transfer. Nearly all that are in a batch have nothing else beside them. */
+function chooseOne(transfer: NewTransfer, policyTag: string | null, mark: string) {
+  const { batchId, ...others } = transfer
+  if (batchId !== undefined && others.replaces === undefined && writeBeside(others, policyTag) === null)
+    return { statement: 'enqueue_one_batched', beside: [policyTag, mark, batchId] } as const
+  const beside = writeBeside(transfer, policyTag)
+  const statement = beside === null ? 'enqueue_one' : 'enqueue_one_with'
+  return { statement, beside: [beside ?? policyTag, mark] } as const
+}
+
 /** What is stored beside a transfer, as JSON text; null for nearly all, which are written by the statements without it. */
 const writeBeside = (
-  { metadata, batchId, replaces, createdBy, holds }: NewTransfer,
+  { metadata, batchId, replaces, createdBy, holds, watches }: NewTransfer,
   policies: string | null,
 ): string | null =>
-  metadata === undefined && batchId === undefined && createdBy === undefined && holds === undefined
+  [metadata, batchId, createdBy, holds, watches].every((one) => one === undefined)
     ? null
-    : storableJson({ metadata, batch: batchId, replaces, createdBy, holds, policies })
+    : storableJson({ metadata, batch: batchId, replaces, createdBy, holds, watches, policies })
 
 /** What the functions answer with instead of a time where the policies are others. */
 const stale = 'stale'
@@ -157,6 +193,8 @@ interface Writing {
   readonly traceparent: string | undefined
   /** Of the policies by which they were judged. */
   readonly policyTag: string | null
+  /** Facts by which one transfer was judged. */
+  readonly expected?: ExpectedFacts | undefined
   /** Of the enqueue that has a savepoint; empty for those without one. */
   readonly mark: string
 }
@@ -166,12 +204,6 @@ interface Run {
   readonly isPlain: boolean
   readonly values: readonly unknown[]
   readonly traceparent: string | undefined
-}
-
-const executeOne = <Tx>(driver: Driver<Tx>, sql: Sql, tx: Tx, { isPlain, values, traceparent }: Run) => {
-  if (traceparent === undefined) return driver.execute(tx, isPlain ? sql.enqueue_one : sql.enqueue_one_with, values)
-  const statement = isPlain ? sql.enqueue_one_traced : sql.enqueue_one_with_traced
-  return driver.execute(tx, statement, [...values, traceparent])
 }
 
 const executeMany = <Tx>(driver: Driver<Tx>, sql: Sql, tx: Tx, { isPlain, values, traceparent }: Run) => {
@@ -241,7 +273,7 @@ async function readStored<Tx>(
 const keyOf = (transfer: NewTransfer) => `${transfer.accountId}\n${transfer.idempotencyKey}`
 
 function fresh(
-  { counterparty: _, replaces: _replaces, holds, ...transfer }: NewTransfer,
+  { counterparty: _, replaces: _replaces, watches: _watches, holds, ...transfer }: NewTransfer,
   at: string,
 ): EnqueuedTransfer {
   return {

@@ -1,4 +1,6 @@
-import { Column, rowDecoder } from '@outlay/core/adapter'
+import type { OperatorNote } from '@outlay/core'
+import { Column, checkText, rowDecoder } from '@outlay/core/adapter'
+import { createAuditStore } from '../control/audit.ts'
 import type { Driver } from '../database/driver.ts'
 import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
@@ -89,6 +91,7 @@ const texts = {
 /** Makes the reads that concern accounts and subscriptions, and the one command that dead letters need. */
 export function createBacklogReads<Tx>(driver: Driver<Tx>, { tokens }: DatabaseNames) {
   const sql = statements(tokens, texts)
+  const audit = createAuditStore(driver, tokens)
   return {
     /** Accounts with something unsettled, paused ones and ones with limits; those with the oldest unsubmitted transfer first. */
     async accounts(
@@ -111,10 +114,23 @@ export function createBacklogReads<Tx>(driver: Driver<Tx>, { tokens }: DatabaseN
       const values = [filter.subscription ?? null, filter.transferId ?? null, limit]
       return (await driver.query(sql.dead_letters, values)).map(readDeadLetter)
     },
-    /** Puts dead letters of a subscription back, to be handled again at once; returns how many. */
-    async replayDeadLetters(tx: Tx, subscription: string, transferId?: string): Promise<number> {
+    /** Puts dead letters of a subscription back, to be handled again at once, and writes who did that into the audit; returns how many. */
+    async replayDeadLetters(
+      tx: Tx,
+      subscription: string,
+      transferId?: string,
+      { actor, reason }: OperatorNote = {},
+    ): Promise<number> {
+      if (actor !== undefined) checkText(actor, 'actor')
+      if (reason !== undefined) checkText(reason, 'reason')
       const rows = await driver.execute(tx, sql.replay, [subscription, transferId ?? null])
-      if (rows.length > 0) await driver.execute(tx, sql.notify, [])
+      if (rows.length === 0) return 0
+      const after = { subscription, replayed: rows.length }
+      await audit.recordAudit(tx, {
+        ...{ command: 'subscriptions.replay', actor: actor ?? null, reason: reason ?? null },
+        ...{ transferId: transferId ?? null, before: null, after },
+      })
+      await driver.execute(tx, sql.notify, [])
       return rows.length
     },
   }

@@ -7,17 +7,12 @@ import { createGatewayStore, type UnattendedGateway } from '../dispatch/gateways
 import { jobTableText } from '../queue/queue.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './account-backlog.ts'
+import { type Group, groupText as group, groupColumns, intervalMs as ms, readGroup } from './group.ts'
+import { createMoneyReads } from './money-health.ts'
 import { type ObstructedAccount, readObstructed } from './obstructed.ts'
 import { workerOf } from './worker-name.ts'
 
-/** Transfers in the same condition. */
-export interface Group {
-  readonly count: number
-  /** The oldest of them, at most five. */
-  readonly samples: readonly string[]
-  /** Milliseconds since the oldest has been in it; null when there is none. */
-  readonly oldestMs: number | null
-}
+export type { Group } from './group.ts'
 
 /** Transfers that one reason keeps from being sent. */
 export interface DeferredTransfers extends Group {
@@ -111,6 +106,10 @@ export interface HealthFacts {
     readonly acceptedTwice: Group & { readonly lastDetail: string | null }
     /** Complete transfers of which the service says that money came back, in contradiction to them: a person has to decide. */
     readonly heldReturns: Group
+    /** Transfers of which another amount was paid than was asked for, seen in the last seven days. */
+    readonly paidOtherwise: Group
+    /** Those of them of which more came back than was paid, as the service corrected it. */
+    readonly returnedBeyond: Group
     readonly awaitingFunds: Group
     /** Transfers that people have to approve or release, since when the first of what holds them does. */
     readonly held: Group
@@ -123,6 +122,8 @@ export interface HealthFacts {
     /** Submitted transfers, by when they were enqueued. */
     readonly submitted: Group
   }
+  /** Entries of the audit that are not in its chain, by their ids. */
+  readonly unchained: Group
   /** Whether anything may be sent from here, as far as the database knows: it does not know how a process is configured. */
   readonly sending: SendingState
   /** Transfers that do not get through to the service, by account and client; at most 100 of each reason. */
@@ -142,12 +143,6 @@ export interface HealthFacts {
   readonly snapshots: readonly SnapshotHolder[]
   readonly tables: readonly TableUpkeep[]
 }
-
-const ms = (interval: string) => `round(extract(epoch from ${interval}) * 1000)::float8`
-
-/** Selects a group from rows `g (id, at)`. */
-const group = `count(*)::integer as count, ${ms('clock_timestamp() - min(g.at)')} as oldest_ms,
-  coalesce((array_agg(g.id order by g.at, g.id))[1:5], '{}') as samples`
 
 const texts = {
   health_server: `select current_setting('server_version') as version, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
@@ -214,9 +209,10 @@ const texts = {
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
       where a.unmatched and t.remote_id is not null and {{schema}}.effect_of(t) = 'conflicting'
     ) g`,
-  health_held_returns: `select ${group} from (
-      select r.transfer_id as id, min(r.seen_at) as at from {{schema}}.transfer_return r
-      where r.problem is not null and r.resolved_at is null group by r.transfer_id
+  // What is behind the end of the chain. A comparison finds the others.
+  health_unchained: `select ${group} from (
+      select a.id::text as id, a.at from {{schema}}.audit a left join {{schema}}.audit_chain_end e on true
+      where (e.settled_before is null or a.transaction >= e.settled_before) and not exists (select from {{schema}}.audit_chain c where c.audit_id = a.id)
     ) g`,
   health_missing: `select ${group} from (
       select t.id, t.unknown_since as at from {{schema}}.transfer t
@@ -298,7 +294,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
       acceptedLate: readLate(await one('health_accepted_late')),
       endedInDoubt: readLate(await one('health_ended_in_doubt')),
       acceptedTwice: readLate(await one('health_accepted_twice')),
-      heldReturns: readGroup(await one('health_held_returns')),
+      ...(await createMoneyReads(driver, databaseNames).all()),
       awaitingFunds: readGroup(await one('health_funds')),
       held: readGroup(await one('health_held')),
       deferred: (await rows('health_deferred')).map(readDeferred),
@@ -306,6 +302,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
       overduePolls: readGroup(await one('health_overdue_polls')),
       submitted: readGroup(await one('health_submitted')),
     },
+    unchained: readGroup(await one('health_unchained')),
     sending: readSending(await one('health_sending')).state,
     obstructed: await readObstructed(driver, databaseNames),
     unattendedGateways: await createGatewayStore(driver, databaseNames.tokens).unattended(),
@@ -344,14 +341,7 @@ const readCount = rowDecoder('count', { count: Column.integer })
 const readKind = rowDecoder('jobs', { kind: Column.text })
 const readSending = rowDecoder('sending', { state: Column.json<SendingState>() })
 
-const groupColumns = {
-  count: Column.integer,
-  samples: Column.texts,
-  oldestMs: Column.nullable(Column.number),
-}
-
 const noGroup: Group = { count: 0, samples: [], oldestMs: null }
-const readGroup: (row: Row) => Group = rowDecoder('group', groupColumns)
 const readBlocked = rowDecoder('blocked transfers', { ...groupColumns, reason: Column.text })
 const readLate = rowDecoder('late answers', { ...groupColumns, lastDetail: Column.nullable(Column.text) })
 const readUnadopted = rowDecoder('unadopted transfers', { ...groupColumns, problem: Column.nullable(Column.text) })

@@ -131,6 +131,26 @@ describe('an inspection', async () => {
     expect(await inspection.stuck({ accountId: 'poor' })).toHaveLength(1)
   })
 
+  it('finds what is stuck behind many that wait for their turn', async () => {
+    const { engine, enqueue, inspection } = make()
+    const waiting = await enqueueMany(engine, 1_200)
+    const behind = await enqueue('behind')
+    await pool.query(`update outlay.transfer set stage = 'blocked', reason = 'reconcile' where id = $1`, [behind.id])
+    expect((await inspection.stuck({ limit: 5 })).map(({ id }) => id)).toEqual([behind.id])
+    // Those that were enqueued first are judged first, and show the longest wait first.
+    const [first, second] = [waiting[3]?.id, waiting[700]?.id]
+    for (const [id, ago] of [
+      [first, '1 hour'],
+      [second, '1 day'],
+    ])
+      await pool.query(
+        `update outlay.transfer set stage = 'blocked', reason = 'reconcile', updated_at = now() - $2::interval where id = $1`,
+        [id, ago],
+      )
+    expect((await inspection.stuck({ limit: 1 })).map(({ id }) => id)).toEqual([first])
+    expect((await inspection.stuck()).map(({ id }) => id)).toEqual([second, first, behind.id])
+  })
+
   it('counts what each account has, and names paused ones', async () => {
     const { engine, enqueue, inspection } = make()
     await enqueue()

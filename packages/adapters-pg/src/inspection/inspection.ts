@@ -4,11 +4,14 @@ import { createGatewayStore } from '../dispatch/gateways.ts'
 import { resolveNames } from '../schema/database-names.ts'
 import { createBacklogReads } from './account-backlog.ts'
 import { createEventTail, type EventTail, type EventTailOptions } from './event-tail.ts'
+import { type GatewayFacts, readGatewayFacts } from './gateway-facts.ts'
 import { type HealthFacts, readHealth } from './health.ts'
 import { createHoldsRead } from './holds.ts'
 import { createPlaceRead } from './place.ts'
 import { readSchemaDifferences, type SchemaDifference } from './schema-differences.ts'
 import { readSchemaState, type SchemaState } from './schema-state.ts'
+import { readScreeningFacts, type ScreeningFacts } from './screening-facts.ts'
+import { createStuckRead } from './stuck-transfers.ts'
 import { createLockRead } from './table-locks.ts'
 import { createTransferReads } from './transfer-reads.ts'
 
@@ -39,6 +42,7 @@ export function inspect<Tx>(options: InspectionOptions<Tx>) {
   const names = resolveNames(options)
   return {
     ...createTransferReads(driver, names),
+    ...createStuckRead(driver, names),
     ...createBacklogReads(driver, names),
     ...createPlaceRead(driver, names),
     ...createHoldsRead(driver, names),
@@ -49,6 +53,10 @@ export function inspect<Tx>(options: InspectionOptions<Tx>) {
     differences: (): Promise<readonly SchemaDifference[]> => readSchemaDifferences(driver, names),
     /** Names of the gateways that workers have or had. */
     gateways: (): Promise<readonly string[]> => createGatewayStore(driver, names.tokens).known(),
+    /** What is known of each gateway. Reads all transfers that are not settled. */
+    gatewayFacts: (): Promise<readonly GatewayFacts[]> => readGatewayFacts(driver, names),
+    /** What screening keeps waiting; needs a schema that is current. */
+    screening: (): Promise<ScreeningFacts> => readScreeningFacts(driver, names),
     /** The health of the database; needs a schema that is current. */
     health: (): Promise<HealthFacts> => readHealth(driver, names),
     /** Streams events as they are committed. */

@@ -25,6 +25,9 @@ export interface TransferFilter {
   readonly limit?: number | undefined
 }
 
+/** The number of an amount's text; null where the service wrote none. */
+export const amountOf = (text: string): string => `{{schema}}.amount_of(jsonb_build_object('value', ${text}))`
+
 /** One pair of metadata: a condition of its own for each, so that the planner can begin with the rarest. */
 const pairText = `v.id in (select m.transfer_id from jsonb_each_text($::jsonb) p
   join {{schema}}.transfer_metadata m on m.name = p.key and m.value = p.value)`
@@ -38,7 +41,7 @@ export function conditionsOf(filter: TransferFilter): { readonly where: string; 
     ['v.status = $', filter.status],
     ['v.reason = $', filter.reason],
     ['v.idempotency_key = $', filter.idempotencyKey],
-    ['v.amount::numeric = $::numeric', filter.amount],
+    [`${amountOf('v.amount')} = $::numeric`, filter.amount],
     ['lower(v.currency) = lower($)', filter.currency],
     ['v.created_at >= $::timestamptz', filter.since],
     ['v.created_at < $::timestamptz', filter.until],

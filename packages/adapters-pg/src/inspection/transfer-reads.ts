@@ -13,8 +13,7 @@ import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { readOne, transferColumns } from '../transfers/transfer-row.ts'
 import { type ReturnRecord, readReturn, returnsText } from './return-records.ts'
-import { readStuck, type StuckTransfer, stuckText } from './stuck-transfers.ts'
-import { conditionsOf, type TransferFilter } from './transfer-filter.ts'
+import { amountOf, conditionsOf, type TransferFilter } from './transfer-filter.ts'
 
 /** What the transfers of a list come to, in one currency and status. */
 export interface TransferTotal {
@@ -67,6 +66,8 @@ export interface TransferSummary {
   readonly resubmittedAs: string | null
   /** The batch that it belongs to. */
   readonly batchId: string | null
+  /** What was paid, where that is another amount than was asked for: a decimal string in the same currency. Null otherwise. */
+  readonly paidAmount: string | null
 }
 
 /** One attempt, as the log has it. */
@@ -147,7 +148,7 @@ const summaryColumns = `v.id, v.account_id, v.idempotency_key, v.stage, v.status
   ${iso('v.not_before')} as not_before, ${iso('v.expires_at')} as expires_at, ${iso('v.created_at')} as created_at,
   ${iso('v.updated_at')} as updated_at,
   case when v.attempts > 0 then coalesce(v.submission_key, v.idempotency_key) end as sent_key, nullif(v.client, '') as client,
-  v.metadata, v.resubmission_of, v.resubmitted_as, v.batch_id`
+  v.metadata, v.resubmission_of, v.resubmitted_as, v.batch_id, v.paid_amount`
 
 const texts = {
   evidence_summary: `select ${summaryColumns} from {{schema}}.transfers v where v.id = $1`,
@@ -170,7 +171,6 @@ const texts = {
   evidence_remote: `select t.id from {{schema}}.transfer t where t.remote_id = $1 and t.account_id = $2 and t.gateway = $3 order by t.id`,
   evidence_request: `select t.id from {{schema}}.transfer t
     where t.id > $1 and t.id < $2 and t.account_id = $3 and t.fingerprint = $4 and t.id <> $5 order by t.id limit 20`,
-  stuck: stuckText,
 } as const
 
 /** Longest that two enqueues of one request are apart to be shown as alike, in milliseconds. */
@@ -187,24 +187,16 @@ export function createTransferReads<Tx>(driver: Driver<Tx>, { tokens }: Database
       // Each combination of filters has its own text, so it is not prepared under one name.
       return (await driver.run(list.text, values)).rows.map(readSummary)
     },
-    /** Count and sum of all transfers that match, whatever the limit, by currency and status. Reads each of them. */
+    /**
+     * Count and sum of all transfers that match, whatever the limit, by currency and status. Counts what was paid where that is
+     * another amount than was asked for; one that cannot be read adds nothing to the sum. Reads each of them.
+     */
     async totals(filter: Omit<TransferFilter, 'before' | 'limit'> = {}): Promise<readonly TransferTotal[]> {
       const { where, values } = conditionsOf(filter)
-      const text = `select v.currency, v.status, count(*)::integer as count, sum(v.amount::numeric)::text as amount
+      const text = `select v.currency, v.status, count(*)::integer as count, coalesce(sum(${amountOf('coalesce(v.paid_amount, v.amount)')}), 0)::text as amount
         from {{schema}}.transfers v ${where} group by v.currency, v.status order by v.currency, v.status`
       const { total } = statements(tokens, { total: text })
       return (await driver.run(total.text, values)).rows.map(readTotal)
-    },
-    /** Transfers that wait for something other than their turn, the longest first. */
-    async stuck(
-      filter: {
-        readonly accountId?: string | undefined
-        readonly id?: string | undefined
-        readonly limit?: number
-      } = {},
-    ): Promise<readonly StuckTransfer[]> {
-      const values = [filter.accountId ?? null, filter.id ?? null, filter.limit ?? 50]
-      return (await driver.query(sql.stuck, values)).map(readStuck)
     },
     /** All that is known about one transfer; `undefined` when there is none. */
     async evidence(transferId: string): Promise<TransferEvidence | undefined> {
@@ -299,6 +291,7 @@ const readSummary: (row: Row) => TransferSummary = rowDecoder('transfer summary'
   resubmissionOf: Column.nullable(Column.text),
   resubmittedAs: Column.nullable(Column.text),
   batchId: Column.nullable(Column.text),
+  paidAmount: Column.nullable(Column.text),
 })
 
 const readAttempt: (row: Row) => AttemptRecord = rowDecoder('attempt', {

@@ -57,8 +57,10 @@ export function createOperations<Tx>(
   const noteOf = ({ reason, actor }: OperatorNote) => [reason ?? null, actor ?? null]
   return {
     ...createReconciliationStore(driver, tokens, transfers),
-    async state() {
-      const [row = {}] = await driver.query(sql.sending_state, [])
+    async state(tx) {
+      const [row = {}] = await (tx === undefined
+        ? driver.query(sql.sending_state, [])
+        : driver.execute(tx, sql.sending_state, []))
       return readState(row).state
     },
     async addStop(tx, target, note) {

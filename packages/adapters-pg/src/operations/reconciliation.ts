@@ -1,12 +1,21 @@
-import { OutlayError } from '@outlay/core'
-import { Column, type Operations, rowDecoder, type Standing } from '@outlay/core/adapter'
+import { type OperatorNote, OutlayError } from '@outlay/core'
+import {
+  type AccountReconciliation,
+  Column,
+  type Operations,
+  readGatewayAccount,
+  rowDecoder,
+  type Standing,
+} from '@outlay/core/adapter'
+import { createAuditStore } from '../control/audit.ts'
 import type { Driver } from '../database/driver.ts'
 import { unlessLocked } from '../database/lock-timeout.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
+import { writeFound } from '../transfers/found-transfers.ts'
 import { ensureJobsText, wakeJobsText } from '../transfers/jobs.ts'
 import { readTransfer, transferColumns } from '../transfers/transfer-row.ts'
-import { type TransferStore, writeFound } from '../transfers/transfers.ts'
+import type { TransferStore } from '../transfers/transfers.ts'
 
 /** True where workers have ever had another gateway. What waits for one that none ever had was never sent. */
 const hasOthers = `exists (select 1 from {{schema}}.attended_gateway g where g.name <> 'default')`
@@ -60,14 +69,18 @@ const texts = {
   hold_fence: 'select 1 as found from {{schema}}.known_database h where h.fence_id = $1::uuid for share',
   // Another reconciliation may have lifted the fence, and a person may have put up the next one, behind which nothing was compared.
   end_reconciliation: `with held as (
-      select h.only_row from {{schema}}.known_database h where h.fence_id = $5::uuid for no key update
+      select h.only_row, jsonb_build_object('since', {{schema}}.iso(h.fenced_since), 'reason', h.fence_reason, 'actor', h.fenced_by) as fence
+      from {{schema}}.known_database h where h.fence_id = $5::uuid for no key update
     ), opened as (
       update {{schema}}.known_database h set fenced_since = null, fence_reason = null, fenced_by = null, fence_id = null
       from held d where $3 and h.only_row = d.only_row
     )
-    insert into {{schema}}.reconciliation (since, actor, lifted, differences)
+    insert into {{schema}}.reconciliation as r (since, actor, lifted, differences)
     select $1::timestamptz, $2, $3 and exists (select from held), $4::jsonb
-    returning exists (select from held) as is_same_fence`,
+    returning exists (select from held) as is_same_fence, {{schema}}.record_audit('database.reconcile', $2, $6, null,
+      jsonb_build_object('fence', (select d.fence from held d)),
+      jsonb_build_object('since', {{schema}}.iso(r.since), 'lifted', r.lifted, 'differences', jsonb_array_length(r.differences),
+        'open', (select count(*) from jsonb_array_elements(r.differences) x where x ->> 'open' = 'true')))::text as audit`,
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
@@ -91,6 +104,7 @@ export function createReconciliationStore<Tx>(
   transfers: TransferStore<Tx>,
 ): ReconciliationStore<Tx> {
   const sql = statements(tokens, texts)
+  const recordWritten = createWrittenRecord(driver, tokens)
   return {
     async recordRestore() {
       await driver.query(sql.record_restore, [])
@@ -117,12 +131,9 @@ export function createReconciliationStore<Tx>(
     async isWatched(accountId) {
       return (await driver.query(sql.is_watched, [accountId])).length > 0
     },
-    async reconcile(
-      fenceId,
-      { accountId, transfers: changes, again, ended, lost, undecided, observations },
-      rules,
-      actor,
-    ) {
+    async reconcile(fenceId, change, rules, note) {
+      const { accountId, transfers: changes, again, ended, lost, undecided, observations } = change
+      const actor = note.actor ?? null
       return unlessLocked(driver, async (tx) => {
         if ((await driver.execute(tx, sql.hold_fence, [fenceId])).length === 0)
           throw new OutlayError('conflict', anotherFence)
@@ -130,27 +141,48 @@ export function createReconciliationStore<Tx>(
           ...{ id, attempt, evidence },
           remote_id: remoteId,
         }))
-        await driver.execute(tx, sql.apply_reconciliation, [storableJson(written), actor ?? null])
-        const resent = await driver.execute(tx, sql.resend, [storableJson(again), actor ?? null])
+        await driver.execute(tx, sql.apply_reconciliation, [storableJson(written), actor])
+        const resent = await driver.execute(tx, sql.resend, [storableJson(again), actor])
         const ids = readIds(resent)
         await driver.execute(tx, sql.wake_jobs, [ids])
         await driver.execute(tx, sql.ensure_jobs, [ids])
         const logged = ended.map(({ id, remoteId, evidence }) => ({ id, evidence, remote_id: remoteId }))
         // After the others, which have locked the rows: none of them ends any more.
-        const doubtful = await driver.execute(tx, sql.log_ended, [storableJson(logged), actor ?? null])
+        const doubtful = await driver.execute(tx, sql.log_ended, [storableJson(logged), actor])
         await driver.execute(tx, sql.adopt_lost, [accountId, storableJson(lost.map(writeFound))])
         await driver.execute(tx, sql.record_unmatched_transfers, [accountId, storableJson(undecided.map(writeFound))])
         await transfers.apply(tx, accountId, observations, rules, 'wait')
+        await recordWritten(tx, note, change, { resent: ids.length, doubtful: doubtful.length })
         await driver.execute(tx, sql.notify, [])
         return readIds(doubtful)
       })
     },
-    async endReconciliation({ since, actor, lift, differences, fenceId }) {
-      const given = [since, actor ?? null, lift, storableJson(differences), fenceId]
+    async endReconciliation({ since, note: { actor, reason }, lift, differences, fenceId }) {
+      const given = [since, actor ?? null, lift, storableJson(differences), fenceId, reason ?? null]
       const rows = await driver.query(sql.end_reconciliation, given)
       await driver.query(sql.notify, [])
       if (!rows.map(readEnd).some(({ isSameFence }) => isSameFence)) throw new OutlayError('conflict', anotherFence)
     },
+  }
+}
+
+/** Writes down what a reconciliation wrote of an account, unless that is nothing. */
+function createWrittenRecord<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
+  const audit = createAuditStore(driver, tokens)
+  return async (
+    tx: Tx,
+    { actor, reason }: OperatorNote,
+    { accountId, transfers, lost, undecided }: AccountReconciliation,
+    done: { readonly resent: number; readonly doubtful: number },
+  ): Promise<void> => {
+    const identified = transfers.filter(({ remoteId }) => remoteId !== null).length
+    const blocked = transfers.length - identified
+    const counts = { identified, blocked, ...done, adopted: lost.length, undecided: undecided.length }
+    if (Object.values(counts).every((count) => count === 0)) return
+    await audit.recordAudit(tx, {
+      ...{ command: 'database.reconcile', actor: actor ?? null, reason: reason ?? null },
+      ...{ transferId: null, before: null, after: { ...readGatewayAccount(accountId), ...counts } },
+    })
   }
 }
 

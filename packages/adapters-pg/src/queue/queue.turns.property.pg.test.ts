@@ -58,12 +58,15 @@ describe('fetches', async () => {
       }
       await host.query('rollback')
     }
-    await fc.assert(
-      fc.asyncProperty(plan, (given) => run(given).finally(() => host.query('rollback'))),
-      { numRuns: 60 },
-    )
-    await client.query('reset statement_timeout')
-    client.release()
-    host.release()
+    try {
+      await fc.assert(
+        fc.asyncProperty(plan, (given) => run(given).finally(() => host.query('rollback'))),
+        { numRuns: 60 },
+      )
+    } finally {
+      await client.query('reset statement_timeout')
+      client.release()
+      host.release()
+    }
   })
 })

@@ -36,7 +36,7 @@ export const directoryMigrations: readonly Migration[] = toMigrations(below('dir
 /** The files of SQL of a schema: those of the engine stand in no folder of their own. */
 function below(folder: string): Readonly<Record<string, string>> {
   const files = Object.entries(sqlFiles).filter(([path]) =>
-    folder === '' ? !path.startsWith('directory/') : path.startsWith(folder),
+    folder === '' ? !/^(directory|optional)\//.test(path) : path.startsWith(folder),
   )
   return Object.fromEntries(files.map(([path, sql]) => [path.slice(folder.length), sql]))
 }

@@ -1,59 +1,17 @@
-import { randomBytes } from 'node:crypto'
 import { createEngine } from '@outlay/core'
-import { addresses, drain, memoryGateway, recordingTelemetry } from '@outlay/testing'
-import { testDatabase } from '@outlay/testing/vitest'
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimReady } from '../../test/limit-claims.ts'
+import { addresses, drain, recordingTelemetry } from '@outlay/testing'
+import { describe, expect, it } from 'vitest'
 import { samplePayout } from '../../test/outbox.ts'
 import { jobTable, queueSchema } from '../../test/queue.ts'
+import { type Part, roleHost } from '../../test/role-host.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { inspect } from '../inspection/inspection.ts'
 import { shards } from '../shards/shards.ts'
 import { rolesSql } from './roles.ts'
 
-// Roles belong to the server, which other tests share.
-const suffix = randomBytes(6).toString('hex')
-const parts = ['enqueue', 'worker', 'migrator', 'reader'] as const
-type Part = (typeof parts)[number]
-const nameOf = (part: Part) => `${part}-${suffix}`
-const roles = {
-  enqueue: nameOf('enqueue'),
-  worker: nameOf('worker'),
-  migrator: nameOf('migrator'),
-  reader: nameOf('reader'),
-}
-
 describe('the roles', async () => {
-  const database = await testDatabase()
-  const admin = new pg.Pool({ connectionString: database.url, max: 2 })
-  const pools = new Map<Part, pg.Pool>()
-  const as = (part: Part) => pools.get(part) as pg.Pool
-  const gateway = memoryGateway()
-  const engineOf = (part: Part) => createEngine({ backend: postgres({ driver: pgDriver(as(part)) }), gateway })
-  const commit = <T>(part: Part, work: (tx: pg.PoolClient) => Promise<T>) => pgDriver(as(part)).transaction(work)
-
-  beforeAll(async () => {
-    await admin.query(rolesSql({ roles }))
-    for (const part of parts) {
-      const password = randomBytes(12).toString('hex')
-      await admin.query(`create role "login-${nameOf(part)}" login password '${password}' in role "${nameOf(part)}"`)
-      await admin.query(`alter role "login-${nameOf(part)}" set role = "${nameOf(part)}"`)
-      const url = Object.assign(new URL(database.url), { username: `login-${nameOf(part)}`, password })
-      pools.set(part, new pg.Pool({ connectionString: url.toString(), max: 12 }))
-    }
-    await engineOf('migrator').migrate()
-    await admin.query(rolesSql({ roles }))
-  })
-  afterAll(async () => {
-    await Promise.all([...pools.values()].map((pool) => pool.end()))
-    for (const part of parts) {
-      await admin.query(`drop owned by "${nameOf(part)}" cascade`)
-      await admin.query(`drop role "login-${nameOf(part)}", "${nameOf(part)}"`)
-    }
-    await admin.end()
-  })
+  const { admin, as, commit, engineOf, forbid, gateway, nameOf } = await roleHost()
 
   it.each(['enqueue', 'reader'] as const)(
     'name the one that runs workers when an engine starts as %s',
@@ -79,8 +37,11 @@ describe('the roles', async () => {
     await commit('enqueue', async (tx) => {
       await tx.query('set transaction isolation level repeatable read')
       await engine.transfers.enqueue(tx, samplePayout('acme', { batchId: id, metadata: { order: 'roles' } }))
-      await engine.batches.close(tx, id)
+      await engine.batches.close(tx, id, { actor: 'petra', reason: 'all are in' })
     })
+    expect(await engineOf('reader').audit.list({ command: 'batches.close' })).toMatchObject([
+      { actor: 'petra', reason: 'all are in', login: `login-${nameOf('enqueue')}`, after: { batchId: id } },
+    ])
     expect((await engine.batches.get(id))?.counts.total).toBe(1)
     expect((await engine.transfers.find({ metadata: { order: 'roles' } })).transfers).toMatchObject([{ batchId: id }])
     expect((await engineOf('reader').transfers.find({ batchId: id })).transfers).toHaveLength(1)
@@ -88,10 +49,21 @@ describe('the roles', async () => {
     expect(canceled).toEqual({ canceled: 1, unended: 0 })
   })
 
-  /** Expects a statement to be refused for lack of a privilege. */
-  const forbid = async (part: Part, text: string) => {
-    await expect(as(part).query(text), `${part}: ${text}`).rejects.toMatchObject({ code: '42501' })
-  }
+  it('let nobody close a batch who may not write that down in the table of closed ones, whoever else the function runs as', async () => {
+    const { id } = await commit('enqueue', (tx) => engineOf('enqueue').batches.create(tx))
+    const close = `select outlay.close_batch('${id}', 'x', 'x')`
+    await forbid('reader', close)
+    // The login may do everything; the role that it has taken may not.
+    const client = await admin.connect()
+    await client.query(`set role "${nameOf('reader')}"`)
+    await expect(client.query(close)).rejects.toMatchObject({ code: '42501' })
+    await client.query('reset role')
+    client.release()
+    expect((await admin.query(`select from outlay.closed_batch where batch_id = '${id}'`)).rows).toEqual([])
+    await as('worker').query(close)
+    expect((await admin.query(`select from outlay.closed_batch where batch_id = '${id}'`)).rows).toHaveLength(1)
+  })
+
   const changes = [
     'create table outlay.more (id integer)',
     'create function outlay.more() returns integer language sql as $$ select 1 $$',
@@ -161,7 +133,13 @@ describe('the roles', async () => {
     await expect(enqueue()).rejects.toMatchObject({ code: 'wrong_node' })
     await worker.start()
     await worker.stop()
-    expect(await enqueue()).toMatchObject({ stage: 'queued' })
+    const { id } = await enqueue()
+    expect(await web.transfers.get(id)).toMatchObject({ stage: 'queued' })
+    expect(await web.transfers.get('01J0000000000000000000000A')).toBeUndefined()
+    await expect(
+      web.transaction('acme', (tx) => web.transfers.cancel(tx, '01J0000000000000000000000A')),
+    ).rejects.toThrow('transfer')
+    await forbid('enqueue', 'select * from outlay.moved_row')
     await forbid('enqueue', `update outlay.shard_node set name = 'west'`)
     await forbid('enqueue', 'delete from outlay.departed_account')
   })
@@ -217,114 +195,6 @@ describe('the roles', async () => {
     for (const text of [...changes, 'delete from outlay.transfer']) await forbid('worker', text)
   })
 
-  it('let the one that enqueues have transfers held, and nobody write the audit by hand', async () => {
-    const [web, operator] = [engineOf('enqueue'), engineOf('worker')]
-    const note = { actor: 'petra', reason: 'decided' }
-    const policies = [
-      { name: 'all', approvals: [{}] },
-      { name: 'payee', when: { counterparties: ['payee-1'] }, refuse: 'not that one' },
-    ]
-    await commit('worker', (tx) => operator.policies.set(tx, policies, note))
-    // What is given in full is compared with what the engine has registered, which the role does not read.
-    const address = { name: 'Grace', address: addresses.evm[1], transferTypes: ['base'] }
-    const destination = { address, valueType: 'USDC', transferType: 'base' }
-    const payGrace = samplePayout('acme', { amount: { value: '1', currency: 'USDC' }, destination })
-    await expect(commit('enqueue', (tx) => web.transfers.enqueue(tx, payGrace))).rejects.toMatchObject({
-      code: 'policy_refused',
-    })
-    await forbid('enqueue', 'select from outlay.counterparty')
-    const request = () => samplePayout('acme', { createdBy: 'carl', metadata: { order: '7' } })
-    const { id } = await commit('enqueue', (tx) => web.transfers.enqueue(tx, request()))
-    const many = await commit('enqueue', (tx) => web.transfers.enqueueMany(tx, [request(), request()]))
-    expect(many.map(({ stage }) => stage)).toEqual(['held', 'held'])
-    expect(await web.transfers.get(id)).toMatchObject({ stage: 'held', createdBy: 'carl' })
-    await commit('worker', (tx) => operator.transfers.approve(tx, id, { actor: 'anna' }))
-    expect(await operator.audit.list({ transferId: id })).toMatchObject([
-      { command: 'transfers.approve', actor: 'anna', login: `login-${nameOf('worker')}` },
-    ])
-    expect(await engineOf('reader').audit.list({ transferId: id })).toHaveLength(1)
-    const byHand = `insert into outlay.audit (command, login) values ('transfers.approve', 'somebody')`
-    for (const text of [
-      byHand,
-      `update outlay.audit set actor = 'x'`,
-      'delete from outlay.audit',
-      'truncate outlay.audit',
-    ])
-      for (const part of ['worker', 'enqueue', 'reader'] as const) await forbid(part, text)
-    for (const part of ['enqueue', 'reader'] as const)
-      await forbid(part, `select outlay.record_audit('x', 'x', 'x', null, null, null)`)
-    const approval = `insert into outlay.approval (transfer_id, actor, roles) values ('${id}', 'x', '{}')`
-    for (const text of [
-      `update outlay.policy_version set actor = 'x'`,
-      `insert into outlay.policy_version (version, tag, policies, actor, reason) values (9, 'x', '[]', 'x', 'x')`,
-      'delete from outlay.policy_state',
-      approval,
-      `update outlay.approval set actor = 'x'`,
-      'delete from outlay.approval',
-    ])
-      for (const part of ['worker', 'enqueue', 'reader'] as const) await forbid(part, text)
-    for (const text of [
-      `update outlay.transfer_creator set created_by = 'x'`,
-      'delete from outlay.transfer_creator',
-      `update outlay.hold set requirement = null`,
-    ])
-      for (const part of ['worker', 'enqueue', 'reader'] as const) await forbid(part, text)
-    expect((await admin.query('select distinct login from outlay.approval')).rows).toEqual([
-      { login: `login-${nameOf('worker')}` },
-    ])
-    // An operator of the caller's would run with the rights of the owner.
-    const borrowing = await as('reader').query(
-      `select proname from pg_proc where pronamespace = 'outlay'::regnamespace and prosecdef
-       and not coalesce('search_path=pg_catalog, pg_temp' = any (proconfig), false)`,
-    )
-    expect(borrowing.rows).toEqual([])
-    for (const part of ['enqueue', 'reader'] as const) {
-      await forbid(part, `select outlay.set_policies(9, '[]', 'x', 'x')`)
-      await forbid(part, `select outlay.add_approval('${id}', 'x', '{}', null)`)
-    }
-    await forbid('enqueue', `delete from outlay.hold`)
-    await commit('worker', (tx) => operator.policies.set(tx, [], { ...note, clear: true }))
-    for (const one of many) await commit('worker', (tx) => operator.transfers.cancel(tx, one.id, note))
-  })
-
-  it('let nobody set policies without an audit entry, or of a version behind which there is none', async () => {
-    const operator = engineOf('worker')
-    const { version } = (await operator.policies.get()) ?? { version: 0 }
-    const byHand = (given: number) =>
-      as('worker').query(`select outlay.set_policies($1, '[]', 'petra', 'by hand')`, [given])
-    for (const given of [version, version + 2, 2_147_483_647])
-      await expect(byHand(given)).rejects.toThrow(
-        `The policies are of version ${version}, so the next one is ${version + 1}`,
-      )
-    await byHand(version + 1)
-    const set = await commit('worker', (tx) =>
-      operator.policies.set(tx, [], { actor: 'petra', reason: 'again', clear: true }),
-    )
-    expect(set).toEqual({ version: version + 2 })
-    const login = `login-${nameOf('worker')}`
-    expect(await operator.audit.list({ command: 'policies.set', limit: 2 })).toMatchObject([
-      { actor: 'petra', reason: 'again', login, after: { version: version + 2 } },
-      { actor: 'petra', reason: 'by hand', login, before: { version }, after: { version: version + 1, policies: [] } },
-    ])
-  })
-
-  it('let the one that works count and hold by limits on sums, and nobody rewrite what they were', async () => {
-    const [web, operator] = [engineOf('enqueue'), engineOf('worker')]
-    const note = { actor: 'petra', reason: 'decided' }
-    const limit = { name: 'tight', most: { USD: '1' }, span: 'day', zone: 'UTC', accounts: ['limited'] } as const
-    await commit('worker', (tx) => operator.limits.set(tx, [limit], note))
-    const { id } = await commit('enqueue', (tx) => web.transfers.enqueue(tx, samplePayout('limited')))
-    await claimReady(as('worker'))
-    expect(await operator.transfers.get(id)).toMatchObject({ stage: 'held', reason: 'limit' })
-    expect(await engineOf('reader').limits.uses()).toMatchObject([{ limit: 'tight', held: 1 }])
-    await commit('worker', (tx) => operator.transfers.release(tx, id, { ...note, hold: 'limit', policy: 'tight' }))
-    expect(await claimReady(as('worker'))).toContain(id)
-    for (const part of ['worker', 'enqueue', 'reader'] as const)
-      await forbid(part, `update outlay.limit_version set actor = 'x'`)
-    for (const part of ['enqueue', 'reader'] as const) await forbid(part, 'update outlay.limit_use set used = 0')
-    await commit('worker', (tx) => operator.limits.set(tx, [], note))
-  })
-
   it('let the one that reads see what operators see, and change nothing', async () => {
     const inspection = inspect({ driver: pgDriver(as('reader')) })
     const [transfer] = await inspection.transfers({ limit: 1 })
@@ -337,6 +207,18 @@ describe('the roles', async () => {
     for (const text of [...changes, insert, `delete from ${jobTable}`, `select outlay.claim('{}', '{}', 'me', null)`]) {
       await forbid('reader', text)
     }
+  })
+
+  it('let the one that reads learn no digest of a payee, from which an account number can be guessed', async () => {
+    for (const text of [
+      'select payee from outlay.counterparty',
+      'select c from outlay.counterparty c',
+      `select * from outlay.registered_payees('{a}', '{}', '{}', '{b}')`,
+    ])
+      await forbid('reader', text)
+    await as('reader').query('select address_id, account_id from outlay.counterparty')
+    // Nor what makes the digests of sums out of one.
+    await forbid('reader', 'select salt from outlay.limit_salt')
   })
 
   it('let the one that migrates do that again, and what it makes is there for the others', async () => {

@@ -89,6 +89,7 @@ begin
   end if;
   revoke insert, update, delete on "${schema}".migration from ${worker};
   revoke delete on "${schema}".transfer from ${worker};
+${guardPayees(`"${schema}"`, reader)}
 ${guardAudit(`"${schema}"`, { enqueue, worker, reader })}
   grant select, insert on "${schema}".transfer to ${enqueue};
   grant insert on "${schema}".outbox, "${schema}".event, "${schema}".delivery, "${schema}".counterparty_details, "${schema}".trace_context to ${enqueue};
@@ -101,26 +102,41 @@ commit;
 }
 
 /**
- * Nobody but the owner of the functions writes the audit, policies and approvals, and nobody changes what is in them or in the versions of limits. Nor does
- * anybody change who created a transfer, or what a hold asks for.
+ * Nobody but the owner of the functions writes the audit, policies, limits on sums and approvals, and nobody changes what is in them. Nor does anybody change who
+ * created a transfer, or what a hold asks for.
  */
 const guardAudit = (
   schema: string,
   { enqueue, worker, reader }: Readonly<Record<'enqueue' | 'worker' | 'reader', string>>,
-): string => `  revoke insert, update, delete on ${schema}.audit from ${worker};
+): string => `  revoke insert, update, delete on ${schema}.audit, ${schema}.audit_chain, ${schema}.audit_chain_end from ${worker};
   revoke insert, update, delete on ${schema}.policy_version, ${schema}.policy_state, ${schema}.approval from ${worker};
-  revoke update, delete on ${schema}.transfer_creator, ${schema}.limit_version from ${worker};
+  revoke insert, update, delete on ${schema}.sum_limit, ${schema}.limit_version from ${worker};
+  revoke update, delete on ${schema}.transfer_creator, ${schema}.screening_answer from ${worker};
   revoke update on ${schema}.hold from ${worker};
-  revoke execute on function ${schema}.record_audit, ${schema}.set_policies, ${schema}.add_approval, ${schema}.move_pack
+  revoke execute on function ${schema}.record_audit, ${schema}.set_policies, ${schema}.set_limits, ${schema}.add_approval, ${schema}.move_pack
     from public, ${enqueue}, ${reader};`
+
+/**
+ * An account number can be guessed from the digest of a payee, so who only reads has neither that nor the function that compares it. Nor the salt of the digests
+ * by which sums are counted.
+ */
+const guardPayees = (
+  schema: string,
+  reader: string,
+): string => `  revoke select on ${schema}.counterparty from ${reader};
+  execute (select format('grant select (%s) on ${schema}.counterparty to ${reader}', string_agg(quote_ident(a.attname), ', '))
+    from pg_attribute a where a.attrelid = '${schema}.counterparty'::regclass and a.attnum > 0 and not a.attisdropped and a.attname <> 'payee');
+  revoke execute on function ${schema}.registered_payees, ${schema}.payee_of, ${schema}.policy_facts from public, ${reader};
+  revoke select on ${schema}.limit_salt from ${reader};`
 
 /** What stands beside a transfer. To update one column of a batch is to lock its row, in transactions of repeatable read. */
 const grantEnqueue = (
   schema: string,
   role: string,
 ): string => `  grant select, insert on ${schema}.transfer_metadata, ${schema}.batch, ${schema}.closed_batch, ${schema}.batch_change, ${schema}.transfer_creator, ${schema}.hold to ${role};
+  grant insert on ${schema}.payment_watch to ${role};
   grant update (metadata) on ${schema}.batch to ${role};
-  grant select on ${schema}.subscription, ${schema}.resubmission, ${schema}.batch_count, ${schema}.paused_batch, ${schema}.batches, ${schema}.policy_state, ${schema}.policy_version, ${schema}.approval to ${role};
+  grant select on ${schema}.subscription, ${schema}.resubmission, ${schema}.batch_count, ${schema}.paused_batch, ${schema}.batches, ${schema}.policy_state, ${schema}.policy_version, ${schema}.approval, ${schema}.screening, ${schema}.screening_answer to ${role};
   grant select on ${schema}.shard_node, ${schema}.departed_account to ${role};`
 
 const createRole = (role: string): string => `do $$

@@ -6,6 +6,10 @@ import type { Holder, MoveNode } from './account-move-node.ts'
 export const moveRefused = (accountId: string, why: string): OutlayError =>
   new OutlayError('conflict', `The account ${accountId} was not moved: ${why}`, { field: 'accountId' })
 
+/** The refusal by the signal of the caller. */
+export const moveAborted = (accountId: string): OutlayError =>
+  new OutlayError('aborted', `The move of the account ${accountId} was aborted, and nothing of it is left.`)
+
 /**
  * Refuses a move between nodes of which one has what the other one lacks, before anything is written.
  * @throws OutlayError `conflict` with what to do

@@ -4,6 +4,8 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver, SqlSession } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
+import { moveAborted } from './account-move-check.ts'
+import type { MovePlaces } from './account-move-places.ts'
 import { askPatiently } from './account-move-question.ts'
 
 const columns = `m.id::text as id, m.account_id, m.from_node, m.to_node, m.state, m.actor, m.reason, m.transfers::integer as transfers,
@@ -20,6 +22,12 @@ const texts = {
       returning id
     )
     select r.node, (select b.id from begun b) is not null as is_begun from route r`,
+  move_accounts: `select a.account_id, a.node, m.id is not null as is_moving from {{schema}}.account a
+    left join {{schema}}.account_move m on m.account_id = a.account_id and m.ended_at is null
+    where a.account_id > $1 order by a.account_id limit $2`,
+  move_accounts_of: `select a.account_id, a.node, m.id is not null as is_moving from {{schema}}.account a
+    left join {{schema}}.account_move m on m.account_id = a.account_id and m.ended_at is null
+    where a.account_id = any ($1) order by a.account_id`,
   move_open: `select ${columns} from {{schema}}.account_move m where m.account_id = $1 and m.ended_at is null`,
   move_read: `select ${columns} from {{schema}}.account_move m where m.id = $1::bigint`,
   move_pause: `update {{schema}}.account_move set paused_at = coalesce(paused_at, clock_timestamp()) where id = $1::bigint and state = 'leaving' returning id::text as id`,
@@ -29,6 +37,14 @@ const texts = {
       where m.id = $1::bigint and m.state = 'leaving' returning m.account_id, m.to_node
     ), routed as (
       update {{schema}}.account a set node = s.to_node from switched s where a.account_id = s.account_id returning a.account_id
+    )
+    select r.account_id as id from routed r`,
+  // The nodes have it so, whatever this database says, which has lost something.
+  move_correct: `with corrected as (
+      update {{schema}}.account_move m set id = $2::bigint, state = 'switched', switched_at = coalesce(m.switched_at, clock_timestamp())
+      where m.id = $1::bigint and m.state in ('leaving', 'returning') returning m.account_id, m.to_node
+    ), routed as (
+      update {{schema}}.account a set node = c.to_node from corrected c where a.account_id = c.account_id returning a.account_id
     )
     select r.account_id as id from routed r`,
   move_back: `update {{schema}}.account_move set state = 'returning'
@@ -52,10 +68,26 @@ export interface DirectoryMove {
   readonly totalMs: number | null
 }
 
+/** An account as the directory has it. */
+export interface DirectoryAccount {
+  readonly accountId: string
+  readonly node: string
+  /** True while a move of it has not ended. */
+  readonly isMoving: boolean
+}
+
 /** The moves of accounts, in the database of the directory, which decides of each. */
 export interface DirectoryMoves {
-  /** Runs `work` while no other process does so for this account, as far as connections hold; `undefined` when another one does. */
-  alone<T>(accountId: string, work: () => Promise<T>): Promise<{ readonly value: T } | undefined>
+  /**
+   * Runs `work` while no other process does so for this account, as far as connections hold; `undefined` when another one does. Holds a connection of the pool
+   * meanwhile, and waits for others that do until one is left over for their statements.
+   * @throws OutlayError `aborted` by the signal while it waits; `invalid_request` for a pool of one connection
+   */
+  alone<T>(
+    accountId: string,
+    work: () => Promise<T>,
+    signal?: AbortSignal | undefined,
+  ): Promise<{ readonly value: T } | undefined>
   /** Begins a move where none is open and the account is elsewhere. Gives the node of the account now; `undefined` for an account that has none. */
   begin(
     accountId: string,
@@ -66,13 +98,23 @@ export interface DirectoryMoves {
   /** The move of an account that has not ended. */
   open(accountId: string): Promise<DirectoryMove | undefined>
   read(move: string): Promise<DirectoryMove | undefined>
+  /** Accounts behind one, in the order of their ids. */
+  accounts(after: string, limit: number): Promise<readonly DirectoryAccount[]>
+  /** Those of these that it has, in the same order. */
+  accountsOf(accountIds: readonly string[]): Promise<readonly DirectoryAccount[]>
   /** Each is true when the row was in a state that allows it. */
   pause(move: string): Promise<boolean>
   switch(move: string, transfers: number): Promise<boolean>
+  /** Writes that a move has switched, where the nodes say so, with the id that they have. */
+  correct(move: string, version: string): Promise<boolean>
   back(move: string): Promise<boolean>
   resume(move: string): Promise<boolean>
   end(move: string): Promise<boolean>
 }
+
+/** The lock is held by a transaction that does nothing for as long as a move takes. Earlier servers have no limit of a whole transaction. */
+const noTimeouts = `select set_config(s.name, '0', true) from pg_catalog.pg_settings s
+  where s.name in ('idle_in_transaction_session_timeout', 'transaction_timeout')`
 
 /** How long the lock of another process is waited for, which may have been killed a moment ago, and the pause between two tries, in milliseconds. */
 const lockMs = { longest: 3_000, pause: 50 }
@@ -93,21 +135,25 @@ async function lock(session: SqlSession, text: string, accountId: string): Promi
 export function createDirectoryMoves(
   driver: Pick<Driver<never>, 'query' | 'session' | 'maxConnections'>,
   tokens: Readonly<Record<string, string>>,
+  places: MovePlaces,
 ): DirectoryMoves {
   const sql = statements(tokens, texts)
   const ask = (name: keyof typeof texts, values: readonly unknown[]) =>
     askPatiently('directory', () => driver.query(sql[name], values))
   const did = async (name: keyof typeof texts, values: readonly unknown[]) => (await ask(name, values)).length > 0
   return {
-    async alone(accountId, work) {
-      if ((driver.maxConnections ?? 2) < 2) {
+    async alone(accountId, work, signal) {
+      const { maxConnections = 2 } = driver
+      if (maxConnections < 2) {
         const message = 'A move needs two connections of the pool of directory(), and this one has one; raise its max.'
         throw new OutlayError('invalid_request', message, { field: 'pool' })
       }
-      return driver.session(async (session) => {
+      using _ = await places.take(maxConnections - 1, signal, () => moveAborted(accountId))
+      return await driver.session(async (session) => {
         // A lock of a transaction, so that it is of use behind a pooler, too. What is lost with its connection is the courtesy, and not the safety.
         await session.query('begin')
         try {
+          await session.query(noTimeouts)
           const isMine = await lock(session, sql.move_lock.text, accountId)
           return isMine ? { value: await work() } : undefined
         } finally {
@@ -118,14 +164,18 @@ export function createDirectoryMoves(
     begin: async (...values) => readFirst(readBegun, await ask('move_begin', values)),
     open: async (accountId) => readFirst(readMove, await ask('move_open', [accountId])),
     read: async (move) => readFirst(readMove, await ask('move_read', [move])),
+    accounts: async (after, limit) => (await ask('move_accounts', [after, limit])).map((row) => readAccount(row)),
+    accountsOf: async (accountIds) => (await ask('move_accounts_of', [accountIds])).map((row) => readAccount(row)),
     pause: (move) => did('move_pause', [move]),
     switch: (move, transfers) => did('move_switch', [move, transfers]),
+    correct: (move, version) => did('move_correct', [move, version]),
     back: (move) => did('move_back', [move]),
     resume: (move) => did('move_resume', [move]),
     end: (move) => did('move_end', [move]),
   }
 }
 
+const readAccount = rowDecoder('account', { accountId: Column.text, node: Column.text, isMoving: Column.boolean })
 const readBegun = rowDecoder('move', { node: Column.text, isBegun: Column.boolean })
 const readMove = rowDecoder('move', {
   id: Column.text,

@@ -2,8 +2,12 @@ import { OutlayError } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
-import { statements } from '../database/statement.ts'
+import { type Row, statements } from '../database/statement.ts'
 import { askPatiently } from './account-move-question.ts'
+
+/** The sum of the digests of rows. */
+const digest = (rows: string) =>
+  `coalesce(sum(('x' || substr(md5(concat_ws(' ', ${rows}.kind, ${rows}.key, ${rows}.content::text)), 1, 15))::bit(60)::bigint), 0)::text`
 
 const texts = {
   name: 'select n.name as id from {{schema}}.shard_node n',
@@ -12,17 +16,27 @@ const texts = {
   back: 'select {{schema}}.move_back($1, $2, $3::bigint, $4) as state',
   pack: 'select p.packed, p.last_key from {{schema}}.move_pack($1, $2::bigint, $3, $4, $5) p',
   pack_rest: 'select {{schema}}.move_pack_rest($1, $2::bigint, $3, $4) as count',
-  pack_end: 'select {{schema}}.move_pack_end($1, $2::bigint) as count',
+  pack_end: 'select {{schema}}.move_pack_end($1, $2::bigint) as table_name',
+  left: 'select {{schema}}.move_left($1, $2) as table_name',
+  hand_over: 'select {{schema}}.move_hand_over($1, $2::bigint) as state',
+  open: 'select {{schema}}.move_open($1, $2::bigint) as state',
+  place_of:
+    'select d.version::text as version, d.state, d.to_node from {{schema}}.departed_account d where d.account_id = $1',
+  kinds: 'select m.kind as id from {{schema}}.moved_row m where m.account_id = $1 group by m.kind order by m.kind',
   receive: 'select {{schema}}.move_receive($1, $2::bigint, $3, $4, $5) as is_done',
+  replace: 'select {{schema}}.move_replace($1, $2::bigint, $3, $4, $5, $6, $7) as is_done',
+  arrive: 'select {{schema}}.move_arrive($1, $2::bigint) as state',
+  forget: 'select {{schema}}.move_forget($1, $2::bigint, $3) as is_done',
+  peek: 'select p.kind, p.key, p.content from {{schema}}.move_peek($1, $2, $3) p',
   unpack: 'select {{schema}}.move_unpack($1, $2::bigint, $3, $4) as count',
   discard: 'select {{schema}}.move_discard($1, $2::bigint, $3, $4) as count',
-  end: 'select {{schema}}.move_end($1, $2::bigint, $3, $4) as is_done',
+  end_move: 'select {{schema}}.move_end($1, $2::bigint, $3, $4) as is_done',
   horizon: 'select pg_snapshot_xmax(pg_current_snapshot())::text as horizon',
-  // Transactions whose snapshot may be older than the horizon.
+  // Transactions whose snapshot may be older than the horizon. Processes of the server itself, such as autovacuum, have no user; not every role may see their type.
   snapshots: `select distinct l.virtualtransaction as holder, a.pid from pg_stat_activity a
     join pg_locks l on l.pid = a.pid and l.locktype = 'virtualxid' and l.granted
     where a.datname = current_database() and a.pid <> pg_backend_pid() and age(a.backend_xmin) > age($1::text::xid8::xid)
-      and coalesce(a.backend_type, '') not in ('autovacuum worker', 'walsender')`,
+      and a.usesysid is not null and coalesce(a.backend_type, '') <> 'walsender'`,
   // Transactions that have asked whether an account may be written to, or is watched.
   readers: `select distinct l.virtualtransaction as holder, l.pid from pg_locks l
     where l.locktype = 'relation' and l.granted and l.pid is distinct from pg_backend_pid()
@@ -42,11 +56,20 @@ const texts = {
     ) t
     where m.account_id = $1 and m.kind = 'transfer' and exists (select from {{schema}}.transfer o where o.account_id = $1) limit 1`,
   rows: `select m.kind, m.key, m.content::text as content from {{schema}}.moved_row m
-    where m.account_id = $1 and (m.kind, m.key) > ($2, $3) order by m.kind, m.key limit $4`,
-  last_row: `select m.kind, m.key from {{schema}}.moved_row m where m.account_id = $1 order by m.kind desc, m.key desc limit 1`,
-  digest: `select count(*)::integer as count, (count(*) filter (where m.kind = 'transfer'))::integer as transfers,
-      coalesce(sum(('x' || substr(md5(concat_ws(' ', m.kind, m.key, m.content::text)), 1, 15))::bit(60)::bigint), 0)::text as digest
-    from {{schema}}.moved_row m where m.account_id = $1`,
+    where m.account_id = $1 and m.kind = $2 and m.key > $3 and ($4::text is null or m.key <= $4) order by m.key`,
+  ranges: `select c.kind, max(c.key) as last_key, count(*)::integer as count, ${digest('c')} as digest
+    from (
+      select m.kind, m.key, m.content, (row_number() over (partition by m.kind order by m.key) - 1) / $2::integer as part
+      from {{schema}}.moved_row m where m.account_id = $1
+    ) c group by c.kind, c.part order by c.kind, c.part`,
+  digests_of: `select d.count, d.digest from unnest($2::text[], $3::text[], $4::text[]) with ordinality as r (kind, after_key, last_key, at)
+    cross join lateral (
+      select count(*)::integer as count, ${digest('m')} as digest from {{schema}}.moved_row m
+      where m.account_id = $1 and m.kind = r.kind and m.key > r.after_key and (r.last_key is null or m.key <= r.last_key)
+    ) d order by r.at`,
+  digests: `select m.kind, count(*)::integer as count,
+      ${digest('m')} as digest
+    from {{schema}}.moved_row m where m.account_id = $1 group by m.kind order by m.kind`,
   description: `select
       (select string_agg(m.name, ' ' order by m.name) from {{schema}}.migration m where m.name ~ '^\\d') as migrations,
       (select k.environment from {{schema}}.known_database k) as environment,
@@ -66,7 +89,16 @@ const texts = {
 } as const
 
 /** Statements that read all rows of an account, and how long each may take, in milliseconds. */
-const ofWhole: ReadonlySet<string> = new Set(['digest', 'taken_key', 'shared_batch'])
+const ofWhole: ReadonlySet<string> = new Set([
+  'digests',
+  'ranges',
+  'digests_of',
+  'taken_key',
+  'shared_batch',
+  'pack_end',
+  'left',
+  'kinds',
+])
 const wholeMs = 600_000
 
 /** Rows of an account on their way, as lists of equal length. */
@@ -112,35 +144,80 @@ export function createMoveNode<Tx>(name: string, driver: Driver<Tx>, tokens: Rea
     },
     packRest: (accountId: string, move: string, part: 'first' | 'last', limit: number) =>
       count('pack_rest', [accountId, move, part, limit]),
-    packEnd: (accountId: string, move: string) => count('pack_end', [accountId, move]),
-    async receive(accountId: string, move: string, { kinds, keys, contents }: MovedRows) {
-      return (await isDone('receive', [accountId, move, kinds, keys, contents])) === true
-    },
-    unpack: (accountId: string, move: string, at: 'arriving' | 'returning', limit: number) =>
+    /** The table in which something is left, or an empty text at the end. */
+    packEnd: async (accountId: string, move: string) =>
+      (await first(readTable, 'pack_end', [accountId, move])).tableName ?? undefined,
+    /** The first table in which something of an account is left that leaves, of what is found by the account or of what is packed first; null where there is none. */
+    left: async (accountId: string, part: 'first' | 'found') =>
+      (await first(readTable, 'left', [accountId, part])).tableName,
+    handOver: (accountId: string, move: string) => state('hand_over', [accountId, move]),
+    open: (accountId: string, move: string) => state('open', [accountId, move]),
+    place: async (accountId: string) => readFirst(readNodePlace, await ask('place_of', [accountId])),
+    kinds: async (accountId: string) => (await ask('kinds', [accountId])).map((row) => readOneId(row).id),
+    arrive: (accountId: string, move: string) => state('arrive', [accountId, move]),
+    unpack: (accountId: string, move: string, at: 'unpacking' | 'returning', limit: number) =>
       count('unpack', [accountId, move, at, limit]),
-    discard: (accountId: string, move: string, at: 'packed' | 'departed', limit: number) =>
+    discard: (accountId: string, move: string, at: 'handed_over' | 'departed', limit: number) =>
       count('discard', [accountId, move, at, limit]),
     end: (accountId: string, move: string, at: string, end: 'here' | 'departed') =>
-      isDone('end', [accountId, move, at, end]),
+      isDone('end_move', [accountId, move, at, end]),
     horizon: async () => (await first(readHorizon, 'horizon', [])).horizon,
     snapshots: async (horizon: string) => (await ask('snapshots', [horizon])).map(readHolder),
     readers: async () => (await ask('readers', [])).map(readHolder),
     sharedBatch: async (accountId: string) => readFirst(readOneId, await ask('shared_batch', [accountId]))?.id,
     takenKey: async (accountId: string) => readFirst(readOneId, await ask('taken_key', [accountId]))?.id,
-    async rows(accountId: string, after: RowPlace, limit: number): Promise<MovedRows> {
-      const rows = (await ask('rows', [accountId, after.kind, after.key, limit])).map(readRow)
-      return {
-        kinds: rows.map(({ kind }) => kind),
-        keys: rows.map(({ key }) => key),
-        contents: rows.map(({ content }) => content),
-      }
-    },
-    lastRow: async (accountId: string): Promise<RowPlace> =>
-      readFirst(readPlace, await ask('last_row', [accountId])) ?? { kind: '', key: '' },
-    digest: (accountId: string) => first(readDigest, 'digest', [accountId]),
+    ...createCopies(ask, isDone),
     describe: () => first(readDescription, 'description', []),
   }
 }
+
+type Ask = (statement: keyof typeof texts, values: readonly unknown[]) => Promise<readonly Row[]>
+
+/** What copies rows to a node, and compares them. */
+function createCopies(ask: Ask, isDone: (...given: Parameters<Ask>) => Promise<boolean | undefined>) {
+  return {
+    async receive(accountId: string, move: string, { kinds, keys, contents }: MovedRows) {
+      return (await isDone('receive', [accountId, move, kinds, keys, contents])) === true
+    },
+    /** Keeps packed rows of a table in place of those that are between these keys. */
+    async replace(accountId: string, move: string, { kind, after, last }: RowRange, { keys, contents }: MovedRows) {
+      return (await isDone('replace', [accountId, move, kind, after, last, keys, contents])) === true
+    },
+    forget: async (accountId: string, move: string, kind: string) =>
+      (await isDone('forget', [accountId, move, kind])) === true,
+    /** Ended transfers of the next keys as they would be packed, and the last of these keys, null at the end. */
+    async peek(accountId: string, after: string, limit: number) {
+      const rows = (await ask('peek', [accountId, after, limit])).map((row) => readPeeked(row))
+      const last = rows.find(({ kind }) => kind === null)?.key ?? null
+      return {
+        rows: columnsOf(
+          rows.flatMap(({ kind, key, content }) => (kind === null ? [] : [{ kind, key, content: content ?? '' }])),
+        ),
+        last,
+      }
+    },
+    rows: async (accountId: string, { kind, after, last }: RowRange) =>
+      columnsOf((await ask('rows', [accountId, kind, after, last])).map((row) => readRow(row))),
+    /** The rows of each table in parts of so many, in the order of their keys. */
+    parts: async (accountId: string, size: number) =>
+      (await ask('ranges', [accountId, size])).map((row) => readPart(row)),
+    /** The same of the rows that are between these keys here. */
+    partsAt: async (accountId: string, ranges: readonly RowRange[]) => {
+      const columns = [ranges.map(({ kind }) => kind), ranges.map(({ after }) => after), ranges.map(({ last }) => last)]
+      return (await ask('digests_of', [accountId, ...columns])).map((row) => readSum(row))
+    },
+    digests: async (accountId: string) => (await ask('digests', [accountId])).map((row) => readDigest(row)),
+  }
+}
+
+/** Rows as lists of equal length. */
+const columnsOf = (
+  rows: readonly { readonly kind: string; readonly key: string; readonly content: string }[],
+): MovedRows => ({
+  kinds: rows.map(({ kind }) => kind),
+  keys: rows.map(({ key }) => key),
+  contents: rows.map(({ content }) => content),
+})
 
 function checkName(name: string, found: string | undefined): void {
   if (found === name) return
@@ -149,10 +226,18 @@ function checkName(name: string, found: string | undefined): void {
   throw new OutlayError('wrong_node', message, { field: `nodes.${name}` })
 }
 
-/** Where a row stands in the order of rows on their way. */
-export interface RowPlace {
+/** Rows of one table behind one key and up to another one; without an end where that is null. */
+export interface RowRange {
   readonly kind: string
-  readonly key: string
+  readonly after: string
+  readonly last: string | null
+}
+
+/** Where a node stands with an account, and since which move. */
+export interface NodePlace {
+  readonly version: string
+  readonly state: string
+  readonly toNode: string
 }
 
 /** A transaction that something waits for. */
@@ -169,9 +254,22 @@ const readPacked = rowDecoder('move', { packed: Column.integer, lastKey: Column.
 const readHorizon = rowDecoder('move', { horizon: Column.text })
 const readHolder = rowDecoder('transaction', { holder: Column.text, pid: Column.nullable(Column.integer) })
 const readOneId = rowDecoder('move', { id: Column.text })
-const readPlace = rowDecoder('move', { kind: Column.text, key: Column.text })
+const readSum = rowDecoder('move', { count: Column.integer, digest: Column.text })
+const readPart = rowDecoder('move', {
+  kind: Column.text,
+  lastKey: Column.text,
+  count: Column.integer,
+  digest: Column.text,
+})
+const readPeeked = rowDecoder('move', {
+  kind: Column.nullable(Column.text),
+  key: Column.text,
+  content: Column.nullable(Column.text),
+})
 const readRow = rowDecoder('move', { kind: Column.text, key: Column.text, content: Column.text })
-const readDigest = rowDecoder('move', { count: Column.integer, transfers: Column.integer, digest: Column.text })
+const readDigest = rowDecoder('move', { kind: Column.text, count: Column.integer, digest: Column.text })
+const readTable = rowDecoder('move', { tableName: Column.nullable(Column.text) })
+const readNodePlace = rowDecoder('node', { version: Column.text, state: Column.text, toNode: Column.text })
 const readDescription = rowDecoder('node', {
   migrations: Column.nullable(Column.text),
   environment: Column.nullable(Column.text),

@@ -1,11 +1,12 @@
-import { type OperatorNote, OutlayError } from '@outlay/core'
-import { moveRefused } from './account-move-check.ts'
+import type { OperatorNote } from '@outlay/core'
+import { moveAborted, moveRefused } from './account-move-check.ts'
 import type { DirectoryMove } from './account-move-directory.ts'
 import type { MoveNode } from './account-move-node.ts'
 
 /** Where a move stands, and how much of a step is done. */
 export interface AccountMoveProgress {
   readonly step:
+    | 'preparing'
     | 'leaving'
     | 'packing'
     | 'packed'
@@ -43,6 +44,8 @@ export interface MoveRun {
   readonly to: MoveNode
   readonly waitMs: number
   report(step: AccountMoveProgress['step'], done?: number): void
+  /** Begins the pause, from which the times of the options count. */
+  pause(): void
   /** True when attempts under way are waited for no longer. */
   isImpatient(): boolean
   /** Throws when the move is to be taken back: by the signal, or because it takes too long. */
@@ -56,22 +59,21 @@ export function createMoveRun(
   to: MoveNode,
   { waitMs = 10_000, attemptsMs = 10_000, pauseMs = 300_000, onProgress, signal }: AccountMoveOptions,
 ): MoveRun {
-  const startMs = performance.now()
+  let pausedMs: number | undefined
   return {
     ...{ move, from, to, waitMs },
     report: (step, done = 0) => onProgress?.({ step, done }),
-    isImpatient: () => performance.now() - startMs >= attemptsMs,
+    pause() {
+      pausedMs ??= performance.now()
+    },
+    isImpatient: () => performance.now() - (pausedMs ?? Infinity) >= attemptsMs,
     check() {
       if (signal?.aborted === true) throw moveAborted(move.accountId)
-      if (performance.now() - startMs <= pauseMs) return
+      if (performance.now() - (pausedMs ?? Infinity) <= pauseMs) return
       throw moveRefused(move.accountId, `not all was copied within ${pauseMs} ms; allow a longer pauseMs.`)
     },
   }
 }
-
-/** The refusal by the signal of the caller. */
-export const moveAborted = (accountId: string): OutlayError =>
-  new OutlayError('aborted', `The move of the account ${accountId} was aborted, and nothing of it is left.`)
 
 /** Another process has taken the move on, or back. Nothing is undone then. */
 export class Superseded extends Error {

@@ -4,7 +4,19 @@ import { moveHost, payAt } from '../../test/move-host.ts'
 import { samplePayout } from '../../test/outbox.ts'
 
 const steps = [
-  ...['leaving', 'packing', 'packed', 'copying', 'verified', 'switched', 'unpacking', 'arrived', 'clearing', 'ended'],
+  ...[
+    'preparing',
+    'leaving',
+    'packing',
+    'packed',
+    'copying',
+    'verified',
+    'switched',
+    'unpacking',
+    'arrived',
+    'clearing',
+    'ended',
+  ],
 ] as const
 type Step = (typeof steps)[number]
 

@@ -77,6 +77,7 @@ describe('a move under load', async () => {
     const client = await east.connect()
     await client.query('begin')
     await shards.transfers.enqueue(client, samplePayout(account, { idempotencyKey: 'open' }))
+    const { id: batchId } = await shards.batches.create(client, { accountId: account })
     let isMoved = false
     const moving = shards.accounts.move(account, { to: 'west', waitMs: 60_000 }).finally(() => {
       isMoved = true
@@ -84,6 +85,8 @@ describe('a move under load', async () => {
     await waitUntil(async () => (await stateOf(account)) === 'leaving')
     // What it enqueues from now on is refused, in a transaction that goes on.
     const late = samplePayout(account, { idempotencyKey: 'late' })
+    const inBatch = { ...late, batchId }
+    expect((await refusal(shards.transfers.enqueue(client, inBatch))).code).toBe('account_moving')
     expect((await refusal(shards.transfers.enqueue(client, late))).code).toBe('account_moving')
     expect((await refusal(shards.transfers.enqueueMany(client, [late, late]))).code).toBe('account_moving')
     expect((await refusal(payAt(shards, account, 'other'))).code).toBe('account_moving')

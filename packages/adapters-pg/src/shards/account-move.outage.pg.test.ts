@@ -27,8 +27,8 @@ describe('a move that loses a database', async () => {
     ['east', 'packing', 'leaving'],
     ['east', 'verified', 'packed'],
     ['west', 'copying', 'packed'],
-    ['east', 'arrived', 'packed'],
-    ['west', 'switched', 'packed'],
+    ['east', 'arrived', 'handed_over'],
+    ['west', 'switched', 'handed_over'],
   ] as const
   it.each(losses)('that of the %s at the step "%s" goes on when it is called again', async (node, step, left) => {
     const { shards, account } = await host.openAt()
@@ -70,6 +70,33 @@ describe('a move that loses a database', async () => {
     expect(await shards.accounts.move(account, { to: 'east' })).toMatchObject({ result: 'returned' })
     expect([await stateOf(east, account), await stateOf(west, account)]).toEqual(['here', 'departed'])
     expect(await host.live(account)).toMatchObject({ east: { length: 2 }, west: [] })
+    await pool.end()
+    await proxy.stop()
+  })
+
+  it('ends at the new node while the old one is away, once that has begun to unpack', async () => {
+    const { shards, account } = await host.openAt()
+    for (const key of ['first', 'second']) await payAt(shards, account, key)
+    const onProgress = ({ step }: { readonly step: string }) => {
+      if (step === 'unpacking') throw new Error('The mover ends here.')
+    }
+    await shards.transaction(account, (tx) => shards.accounts.pause(tx, account))
+    await expect(shards.accounts.move(account, { to: 'west', onProgress })).rejects.toThrow('ends here')
+    expect([await stateOf(east, account), await stateOf(west, account)]).toEqual(['handed_over', 'unpacking'])
+    expect((await host.live(account)).west).toEqual([])
+    const { pool, proxy } = await behind(host.eastUrl)
+    proxy.cut()
+    const cut = host.make({
+      nodes: { east: { driver: pgDriver(pool) }, west: { driver: pgDriver(west) } },
+      route: host.route,
+    })
+    for (const _ of ['unpacks', 'has it already'])
+      expect((await refusal(cut.accounts.move(account, { to: 'west' }))).code).toBe('node_unavailable')
+    expect([await stateOf(east, account), await stateOf(west, account)]).toEqual(['handed_over', 'here'])
+    await payAt(cut, account, 'third')
+    expect(await host.live(account)).toMatchObject({ east: [], west: { length: 3 } })
+    expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved', transfers: 2 })
+    expect(await stateOf(east, account)).toBe('departed')
     await pool.end()
     await proxy.stop()
   })

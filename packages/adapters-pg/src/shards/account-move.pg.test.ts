@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { moveHost, payAt } from '../../test/move-host.ts'
-import { refusal } from '../../test/shard-host.ts'
+import { type HostShards, refusal } from '../../test/shard-host.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { rolesSql } from '../schema/roles.ts'
 import { directory } from './directory.ts'
 
-/** What stays: the audit and what limits have counted are of the node, and the others are of one moment of its workers, or of the move itself. */
+/** What stays: the audit is of the node, and the others are of one moment of its workers, or of the move itself. */
 const staying = [
-  ...['audit', 'limit_charge', 'limit_refund', 'limit_pass'],
-  ...['departed_account', 'moved_row', 'submission_slot', 'list_reading'],
+  ...['audit'],
+  ...['departed_account', 'moved_row', 'submission_slot', 'list_reading', 'transfer_count'],
 ]
 
 describe('a move of an account', async () => {
@@ -48,7 +48,7 @@ describe('a move of an account', async () => {
       const { rows } = await east.query(
         `select string_agg(format('%I', column_name), ', ') as names, string_agg(case
             when column_name = 'transfer_id' then '$1' when column_name = 'account_id' then '$2' when column_name = 'batch_id' then '$3'
-            when column_name = 'subscription' then '''books'''
+            when column_name = 'subscription' then '''books''' when column_name = 'result' then '''pass'''
             when data_type = 'jsonb' then '''{"a": [1.50, null]}''' when data_type = 'boolean' then 'false'
             when data_type like 'timestamp%' then 'timestamptz ''2026-01-02 03:04:05.678901+00''' when data_type = 'ARRAY' then '''{x}'''
             when data_type in ('integer', 'bigint', 'numeric', 'double precision') then '7' when data_type = 'uuid' then 'gen_random_uuid()'
@@ -110,6 +110,9 @@ describe('a move of an account', async () => {
   it('says of an account between two nodes that it moves, and not that it has nothing', async () => {
     const { shards, account } = await host.openAt()
     const { id } = await payAt(shards, account, 'first')
+    const { id: batchId } = await shards.transaction(account, (tx) =>
+      shards.batches.create(tx, { accountId: account, key: 'wages' }),
+    )
     const stop = ({ step }: { readonly step: string }) => {
       if (step === 'switched') throw new Error('The mover ends here.')
     }
@@ -122,14 +125,68 @@ describe('a move of an account', async () => {
       () => payAt(shards, account, 'first'),
       () => shards.transaction(account, (tx) => shards.accounts.pause(tx, account)),
       () => shards.transaction(account, (tx) => shards.transfers.cancel(tx, id)),
-      () => pgDriver(east).transaction((tx) => shards.transfers.cancel(tx, id)),
+      () => shards.transfers.holds(id),
+      () => shards.transfers.compare(id, 'remote'),
+      () => shards.batches.get(batchId),
+      () => shards.batches.getByKey('wages', { accountId: account }),
+      () => shards.batches.review(batchId),
+      ...[
+        (tx: pg.PoolClient) => shards.transfers.cancel(tx, id),
+        (tx: pg.PoolClient) => shards.transfers.get(id, tx),
+        (tx: pg.PoolClient) => shards.transfers.holds(id, tx),
+        (tx: pg.PoolClient) => shards.transfers.find({ accountId: account }, tx),
+        (tx: pg.PoolClient) => shards.batches.get(batchId, tx),
+        (tx: pg.PoolClient) => shards.batches.getByKey('wages', { accountId: account, tx }),
+        (tx: pg.PoolClient) => shards.batches.review(batchId, tx),
+        (tx: pg.PoolClient) => shards.batches.close(tx, batchId),
+        (tx: pg.PoolClient) => shards.batches.pause(tx, batchId),
+        (tx: pg.PoolClient) => shards.batches.resume(tx, batchId),
+        (tx: pg.PoolClient) => shards.batches.cancel(tx, batchId, { actor: 'ann' }),
+        (tx: pg.PoolClient) => shards.batches.approve(tx, batchId, { actor: 'ann', roles: [] }),
+      ].map((ask) => () => pgDriver(east).transaction<unknown>(ask)),
     ]
-    for (const ask of asked) expect((await refusal(ask())).code).toBe('account_moving')
+    for (const ask of asked) expect([String(ask), (await refusal(ask())).code]).toEqual([String(ask), 'account_moving'])
     expect((await refusal(shards.accounts.move(account, { to: 'east' }))).message).toContain(
       'finish it with to: "west"',
     )
     expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved', transfers: 1 })
     expect(await shards.transfers.get(id)).toMatchObject({ id })
+    expect(await shards.batches.getByKey('wages', { accountId: account })).toMatchObject({ id: batchId })
+    // Nothing was paused, so the batch that has left is not taken for one that is not paused.
+    const late = pgDriver(east).transaction((tx) => shards.batches.resume(tx, batchId))
+    expect((await refusal(late)).code).toBe('not_found')
+  })
+
+  it('is not empty to whoever reads it at the end of its move', async () => {
+    const { shards, account } = await host.openAt()
+    await payAt(shards, account, 'first')
+    await shards.transaction(account, (tx) => shards.batches.create(tx, { accountId: account, key: 'wages' }))
+    const onProgress = ({ step }: { readonly step: string }) => {
+      if (step === 'switched') throw new Error('The mover ends here.')
+    }
+    for (const [statement, read] of [
+      ['get_by_key', (one: HostShards) => one.transfers.getByKey(account, 'first')],
+      ['batch_by_key', (one: HostShards) => one.batches.getByKey('wages', { accountId: account })],
+    ] as const) {
+      await expect(shards.accounts.move(account, { to: 'west', onProgress })).rejects.toThrow('ends here')
+      const driver = pgDriver(west)
+      // The account arrives when it has just been read.
+      let arrives = true
+      const query: typeof driver.query = async (...given) => {
+        const found = await driver.query(...given)
+        const isRead = arrives && given[0].name.endsWith(statement)
+        if (isRead) arrives = false
+        if (isRead) await shards.accounts.move(account, { to: 'west' })
+        return found
+      }
+      const nodes = { east: { driver: pgDriver(east) }, west: { driver: { ...driver, query } } }
+      expect([statement, await read(host.make({ nodes, route: host.route }))]).toMatchObject([
+        statement,
+        { accountId: account },
+      ])
+      expect(arrives).toBe(false)
+      await shards.accounts.move(account, { to: 'east' })
+    }
   })
 
   const obstacles = {

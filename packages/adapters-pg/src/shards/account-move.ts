@@ -1,11 +1,13 @@
 import { OutlayError } from '@outlay/core'
 import { checkNames, checkNumbers, checkText, timerRange } from '@outlay/core/adapter'
 import { clearAccount, unpackAccount } from './account-move-arriving.ts'
-import { checkNodes, moveRefused } from './account-move-check.ts'
+import { checkNodes, moveAborted, moveRefused } from './account-move-check.ts'
+import { checkNothingLeft, completeCopy, copyAccount, copyEnded } from './account-move-copying.ts'
+import { agreeWithNodes } from './account-move-decision.ts'
 import type { DirectoryMove, DirectoryMoves } from './account-move-directory.ts'
-import { copyAccount, packAccount } from './account-move-leaving.ts'
+import { packAccount } from './account-move-leaving.ts'
 import type { MoveNode } from './account-move-node.ts'
-import { type AccountMoveOptions, createMoveRun, inTime, moveAborted, Superseded } from './account-move-run.ts'
+import { type AccountMoveOptions, createMoveRun, inTime, type MoveRun, Superseded } from './account-move-run.ts'
 import { isUnreachable } from './node-reachability.ts'
 import { isAccountId } from './shard-routing.ts'
 
@@ -42,12 +44,11 @@ export function createAccountMoves(parts: MoveParts): AccountMoves {
   const moveAlone = async (accountId: string, options: AccountMoveOptions): Promise<AccountMoved> => {
     const { to } = options
     const open = await moves.open(accountId)
-    if (open === undefined) {
-      const found = await begin(parts, accountId, options)
-      if (found !== undefined) return found
-    }
-    const move = open ?? (await moves.open(accountId))
-    if (move === undefined) throw superseded(accountId)
+    const found = open === undefined ? await begin(parts, accountId, options) : 'open'
+    if (typeof found === 'object') return found
+    const begun = open ?? (await moves.open(accountId))
+    if (begun === undefined) throw superseded(accountId)
+    const move = await agree(parts, begun, found === 'begun')
     const steps = createSteps(parts, move, options)
     try {
       if (move.state === 'returning' || (move.state === 'leaving' && to === move.fromNode)) {
@@ -72,7 +73,7 @@ export function createAccountMoves(parts: MoveParts): AccountMoves {
       if (!isAccountId(accountId))
         throw new OutlayError('invalid_id', 'accountId must be the id of an account', { field: 'accountId' })
       checkOptions(nodes, options)
-      const done = await moves.alone(accountId, () => moveAlone(accountId, options))
+      const done = await moves.alone(accountId, () => moveAlone(accountId, options), options.signal)
       if (done === undefined) throw moveRefused(accountId, 'another process moves it at this moment.')
       return done.value
     },
@@ -95,12 +96,12 @@ function checkOptions(nodes: ReadonlyMap<string, MoveNode>, options: AccountMove
 const superseded = (accountId: string): OutlayError =>
   moveRefused(accountId, 'another process has taken this move on or back; run it again to see where it is.')
 
-/** Begins a move in the directory. Gives a result where the account is there already. */
+/** Begins a move in the directory, unless another process has one open. Gives a result where the account is there already. */
 async function begin(
   { nodes, moves }: MoveParts,
   accountId: string,
   { to, actor, reason, signal }: AccountMoveOptions,
-): Promise<AccountMoved | undefined> {
+): Promise<AccountMoved | 'begun' | 'open'> {
   const there = (node: string): AccountMoved => ({
     ...{ accountId, from: node, to, result: 'there', transfers: 0, pauseMs: 0, totalMs: 0 },
   })
@@ -109,7 +110,7 @@ async function begin(
     const message = `The directory has no node for the account ${accountId}; assign one with assign(accountId, node).`
     throw new OutlayError('not_found', message, { field: 'accountId' })
   }
-  if (!found.isBegun) return found.node === to ? there(found.node) : undefined
+  if (!found.isBegun) return found.node === to ? there(found.node) : 'open'
   const move = await moves.open(accountId)
   if (move === undefined) throw superseded(accountId)
   try {
@@ -121,7 +122,21 @@ async function begin(
     await moves.end(move.id)
     throw error
   }
-  return undefined
+  return 'begun'
+}
+
+/** The move as its nodes have it. One that begins with this call ends where they have the account on neither. */
+async function agree({ nodes, moves }: MoveParts, move: DirectoryMove, isNew: boolean): Promise<DirectoryMove> {
+  if (move.state === 'switched') return move
+  try {
+    return await agreeWithNodes(move, nodeOf(nodes, move.fromNode), nodeOf(nodes, move.toNode), moves, isNew)
+  } catch (error) {
+    if (isNew) {
+      await moves.back(move.id)
+      await moves.end(move.id)
+    }
+    throw error
+  }
 }
 
 function nodeOf(nodes: ReadonlyMap<string, MoveNode>, name: string): MoveNode {
@@ -129,6 +144,12 @@ function nodeOf(nodes: ReadonlyMap<string, MoveNode>, name: string): MoveNode {
   if (node !== undefined) return node
   const there = [...nodes.keys()].join(', ')
   throw new OutlayError('invalid_request', `The node "${name}" of the move is none of ${there}.`, { field: 'nodes' })
+}
+
+/** Whether the new node has begun to unpack with this move, which the old one has allowed then. */
+async function isOpened({ to, move }: MoveRun): Promise<boolean> {
+  const place = await to.place(move.accountId)
+  return place?.version === move.id && (place.state === 'unpacking' || place.state === 'here')
 }
 
 /** One call of a move: each step reads what is there, so that it goes on after whatever ended an earlier call. */
@@ -149,7 +170,8 @@ function createSteps({ nodes, moves, onSwitched }: MoveParts, move: DirectoryMov
     inTime(await moves.back(id))
     run.report('returning')
     // The account goes on as soon as its own node has it again, whatever the other one does: that one refuses it.
-    inTime(await from.back(accountId, from.name, id))
+    const state = await from.back(accountId, from.name, id)
+    inTime(state === 'returning' || state === 'here')
     await unpackAccount(run, from, 'returning')
     await moves.resume(id)
     inTime(await to.back(accountId, from.name, id))
@@ -159,8 +181,14 @@ function createSteps({ nodes, moves, onSwitched }: MoveParts, move: DirectoryMov
   const leave = async () => {
     try {
       await checkNodes(accountId, from, to)
+      await copyEnded(run)
+      run.pause()
       await packAccount(run, () => moves.pause(id))
-      inTime(await moves.switch(id, await copyAccount(run)))
+      const transfers = await copyAccount(run)
+      // A stop or a fence of this moment has to be where the account goes on.
+      await checkNodes(accountId, from, to)
+      await checkNothingLeft(run)
+      inTime(await moves.switch(id, transfers))
     } catch (error) {
       if (error instanceof Superseded || isUnreachable(error)) throw error
       await back()
@@ -173,10 +201,17 @@ function createSteps({ nodes, moves, onSwitched }: MoveParts, move: DirectoryMov
       if (move.state === 'leaving') await leave()
       onSwitched(accountId)
       run.report('switched')
-      await unpackAccount(run, to, 'arriving')
+      // An earlier call may have come so far that only the end needs the old node, which may be dead by now.
+      if (move.state === 'leaving' || !(await isOpened(run))) {
+        // From here on no state of the directory takes it back: this node does not send for it again.
+        const state = inTime(await from.handOver(accountId, id))
+        if (move.state !== 'leaving') await completeCopy(run, state)
+        inTime(await to.open(accountId, id))
+      }
+      await unpackAccount(run, to, 'unpacking')
       await moves.resume(id)
       run.report('arrived')
-      await clearAccount(run, from, 'packed')
+      await clearAccount(run, from, 'handed_over')
       return ended('moved')
     },
   }

@@ -109,11 +109,11 @@ export function explainMisplacement({ table, kind, accounts, account, at }: Misp
   }
 }
 
-/** Makes the check of a start. It refuses a node where a table of the host is misplaced. */
+/** Makes the check of a start. It refuses a node where a table of the host is misplaced; where commits are of two phases (`isPinned`), one that is missing alone. */
 export function createPlacementCheck(tokens: Readonly<Record<string, string>>, tables: readonly string[]) {
-  return async <Tx>(node: string, driver: Driver<Tx>): Promise<void> => {
+  return async <Tx>(node: string, driver: Driver<Tx>, isPinned: boolean): Promise<void> => {
     if (tables.length === 0) return
-    const [first] = await findIn(driver, tokens, tables)
+    const first = (await findIn(driver, tokens, tables)).find(({ kind }) => !isPinned || kind === 'missing')
     if (first === undefined) return
     throw new OutlayError('wrong_node', `The node "${node}": ${explainMisplacement(first)}`, { field: 'colocated' })
   }

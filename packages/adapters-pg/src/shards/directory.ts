@@ -7,6 +7,7 @@ import { quoteIdentifier, statements } from '../database/statement.ts'
 import { poolDriver } from '../drivers/pool.ts'
 import { applyMigrations, asLocalDdl, directoryMigrations, migrationScript } from '../schema/migrate.ts'
 import { createDirectoryMoves, type DirectoryMoves } from './account-move-directory.ts'
+import { placesOf } from './account-move-places.ts'
 import { openDirectoryListener } from './directory-listener.ts'
 import { isUnreachable } from './node-reachability.ts'
 import { createQuestionLimit } from './question-limit.ts'
@@ -53,7 +54,7 @@ export interface Directory extends RouteDirectory {
   migrationSql(): string
   /** Resolves when this process receives the changes of others. The first find() begins with that; without it a route is old for `maxAgeMs` at most. */
   listen(): Promise<void>
-  /** Where `accounts.move` of the shards keeps its steps, for nothing else. A move holds one connection of the pool, and needs another one. */
+  /** Where `accounts.move` of the shards keeps its steps, for nothing else. A move holds one connection of the pool, and needs another one: more moves at once wait for each other. */
   readonly moves: DirectoryMoves
   /** Ends the connection for notifications. The pool is the host's, and stays open. */
   close(): Promise<void>
@@ -104,7 +105,7 @@ export function directory(options: DirectoryOptions): Directory {
       }),
     migrationSql: () => asLocalDdl(migrationScript(plan)),
     listen: () => listener.open(),
-    moves: createDirectoryMoves(driver, tokens),
+    moves: createDirectoryMoves(driver, tokens, placesOf(pool)),
     async close() {
       offError()
       await listener.close()

@@ -3,6 +3,7 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { type Row, type Statement, statements } from '../database/statement.ts'
+import type { CitusPin } from './citus-pin.ts'
 
 const texts = {
   node_name: 'select n.name from {{schema}}.shard_node n',
@@ -10,7 +11,8 @@ const texts = {
       insert into {{schema}}.shard_node (name) values ($1) on conflict do nothing returning name
     )
     select coalesce((select r.name from recorded r), (select n.name from {{schema}}.shard_node n)) as name`,
-  moving: `select m.key from {{schema}}.moved_row m where m.kind = 'transfer' and m.key = $1 limit 1`,
+  moving: 'select m.is_moving from (select {{schema}}.is_moving($1) as is_moving) m where m.is_moving',
+  may_stop: 'select s.may from (select {{schema}}.may_stop($1, $2) as may) s where s.may',
   refusals: `select r.account_id, r.refusal from (
       select a.account_id, {{schema}}.node_refusal($1, a.account_id) as refusal
       from (select distinct u.account_id from unnest($2::text[]) as u (account_id)) a
@@ -19,8 +21,8 @@ const texts = {
 
 /** Knows the name that a database has among the nodes, and refuses transactions of others. */
 export interface NodeGuard<Tx> {
-  /** The driver of a node, whose enqueues check in the same statement whether they are there. */
-  driver(node: string, driver: Driver<Tx>): Driver<Tx>
+  /** The driver of a node, whose enqueues check in the same statement whether they are there, and touch the pin before, where the node has one. */
+  driver(node: string, driver: Driver<Tx>, pin?: CitusPin<Tx>): Driver<Tx>
   /** Name of the node whose transaction it is; undefined where the database has none. */
   nameOf(tx: Tx): Promise<string | undefined>
   /**
@@ -28,6 +30,11 @@ export interface NodeGuard<Tx> {
    * @throws OutlayError `wrong_node`, `account_moving`
    */
   check(tx: Tx, node: string, accountIds: readonly string[]): Promise<void>
+  /**
+   * The same for what stops or pauses an account: whoever does so is not sent away while transfers of the account are sent here, though it leaves or arrives.
+   * @throws OutlayError `wrong_node`, `account_moving`
+   */
+  checkStopping(tx: Tx, node: string, accountId: string, how: 'stop' | 'pause'): Promise<void>
   /** The same for an account outside of a transaction, as it is committed. */
   checkCommitted(driver: Driver<Tx>, node: string, accountId: string): Promise<void>
   /** True while a transfer is between two nodes, as this one has it: in a transaction of it, or as it is committed. */
@@ -50,6 +57,14 @@ export function createNodeGuard<Tx>(any: Driver<Tx>, tokens: Readonly<Record<str
     refuse(node, await any.execute(tx, sql.refusals, [node, accountIds]))
   return {
     check,
+    async checkStopping(tx, node, accountId, how) {
+      try {
+        await check(tx, node, [accountId])
+      } catch (error) {
+        if (!OutlayError.is(error, 'account_moving')) throw error
+        if ((await any.execute(tx, sql.may_stop, [accountId, how === 'pause'])).length === 0) throw error
+      }
+    },
     checkCommitted: async (driver, node, accountId) =>
       refuse(node, await driver.query(sql.refusals, [node, [accountId]])),
     async isMoving(on, transferId) {
@@ -59,7 +74,7 @@ export function createNodeGuard<Tx>(any: Driver<Tx>, tokens: Readonly<Record<str
           : await on.driver.query(sql.moving, [transferId])
       return rows.length > 0
     },
-    driver: (node, driver) => guardDriver(node, driver, (tx, accountIds) => check(tx, node, accountIds)),
+    driver: (node, driver, pin) => guardDriver(node, driver, (tx, accountIds) => check(tx, node, accountIds), pin),
     nameOf: async (tx) => readFirst(readName, await any.execute(tx, sql.node_name, []))?.name,
     async recordName(node, driver) {
       const recorded = readFirst(readRecorded, await driver.query(sql.record_name, [node]))?.name
@@ -80,6 +95,7 @@ function guardDriver<Tx>(
   node: string,
   driver: Driver<Tx>,
   check: (tx: Tx, accountIds: readonly string[]) => Promise<void>,
+  pin: CitusPin<Tx> | undefined,
 ): Driver<Tx> {
   const guarded = new Map<string, Statement>()
   const guardedOf = (statement: Statement) => {
@@ -89,14 +105,26 @@ function guardDriver<Tx>(
     guarded.set(statement.name, made)
     return made
   }
+  const touch = async (tx: Tx, accountIds: readonly string[]) => {
+    try {
+      await pin?.write(tx)
+    } catch (error) {
+      // A transaction of another node has the pin elsewhere, and is refused as such.
+      if (OutlayError.is(error, 'wrong_node')) await check(tx, accountIds)
+      throw error
+    }
+  }
   return {
     ...driver,
     async execute(tx, statement, values) {
-      if (isEnqueueMany.test(statement.name)) {
-        await check(tx, values[accountAt] as readonly string[])
+      if (writesMany.test(statement.text)) {
+        const accountIds = values[accountAt] as readonly string[]
+        await check(tx, accountIds)
+        await touch(tx, accountIds)
         return driver.execute(tx, statement, values)
       }
-      if (!isEnqueueOne.test(statement.name)) return driver.execute(tx, statement, values)
+      if (!call.test(statement.text)) return driver.execute(tx, statement, values)
+      if (pin !== undefined) await touch(tx, [String(values[accountAt])])
       const rows = await driver.execute(tx, guardedOf(statement), [...values, node])
       const refusal = refusalOf(rows[0])
       if (refusal === undefined) return rows
@@ -105,13 +133,18 @@ function guardDriver<Tx>(
   }
 }
 
-const isEnqueueOne = /_enqueue_one(_with)?(_traced)?$/
-const isEnqueueMany = /_enqueue_many(_with)?(_traced)?$/
-
 /** What stands in place of the time of a written transfer: that no batch may have it keeps its trace from being written, too. */
 const refused = 'batch node '
 
-const call = /("\w+")\.enqueue_one_\w+\([^()]*\)/
+/**
+ * The call of whichever function writes one transfer, with the comparison of facts around it, if any: a statement that is forgotten here would write anywhere,
+ * and where an account is not, its facts are none.
+ */
+const call =
+  /coalesce\('facts ' \|\| "\w+"\.other_facts\([^()]*\), "\w+"\.enqueue_one\w*\([^()]*\)\)|"\w+"\.enqueue_one\w*\([^()]*\)/
+
+/** The call of whichever function writes many. */
+const writesMany = /"\w+"\.enqueue_many\w*\(/
 
 /**
  * The same enqueue behind a check. `coalesce` evaluates what is behind a value that is not null under no circumstances, so a refused
@@ -119,10 +152,10 @@ const call = /("\w+")\.enqueue_one_\w+\([^()]*\)/
  */
 function guardStatement({ name, text }: Statement): Statement {
   const last = Math.max(...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
+  const [, schema] = /("\w+")\.enqueue_one/.exec(text) ?? []
   const made = text.replace(
     call,
-    (enqueue, schema: string) =>
-      `coalesce('${refused}' || ${schema}.node_refusal($${last + 1}::text, $${accountAt + 1}), ${enqueue})`,
+    (enqueue) => `coalesce('${refused}' || ${schema}.node_refusal($${last + 1}::text, $${accountAt + 1}), ${enqueue})`,
   )
   if (made === text) throw new Error(`The statement ${name} has another form than the guard of nodes knows.`)
   return { name: `${name}_at`, text: made }

@@ -1,9 +1,11 @@
-import type { Accounts, Batches, OperatorNote, Stop, Stops, StopTarget } from '@outlay/core'
+import type { Accounts, OperatorNote, Stop, Stops, StopTarget } from '@outlay/core'
+import type { PlacementPage, PlacementQuery } from './account-follow.ts'
 import type { AccountMoved } from './account-move.ts'
 import type { AccountMoveOptions } from './account-move-run.ts'
 import type { NodeAnswers } from './node-answers.ts'
 import type { LimitedNode } from './shard-node.ts'
-import type { ShardParts } from './shard-transfers.ts'
+import type { ShardParts } from './shard-parts.ts'
+import { isAccountId } from './shard-routing.ts'
 
 /** Commands of accounts over nodes. */
 export interface ShardAccounts<Tx> extends Accounts<Tx> {
@@ -15,60 +17,44 @@ export interface ShardAccounts<Tx> extends Accounts<Tx> {
    *   signal, likewise; `node_unavailable` when a node does not answer: call it again; `not_found` for an account that has no node; `invalid_request`
    */
   move(accountId: string, options: AccountMoveOptions): Promise<AccountMoved>
+  /**
+   * Compares the routes of accounts with where Citus has their rows in the tables of `colocated`, page by page; it changes nothing. Needs a route that is a
+   * `directory()`, and `citus.at` of the nodes.
+   * @throws OutlayError `wrong_node` for a node that is another server of the cluster, or of none; `node_unavailable` when no node answers; `invalid_request`
+   */
+  placements(query?: PlacementQuery): Promise<PlacementPage>
+  /**
+   * Moves an account to the node where Citus has its rows, as `move` does, and goes on with a move that has not ended. Result `there` when it is beside them already.
+   * @throws OutlayError `conflict` while Citus moves its rows, where they are on several servers, or on one that is no node: the sentence says what to do; what
+   *   `placements` and `move` throw
+   */
+  follow(accountId: string, options?: Omit<AccountMoveOptions, 'to'>): Promise<AccountMoved>
 }
 
 /** Creates the commands of accounts: each is about the node of its account, and refuses a transaction of another one. */
 export function createShardAccounts<Tx>(
-  { routing, questions }: ShardParts<Tx>,
-  move: ShardAccounts<Tx>['move'],
+  { routing, questions, guard }: ShardParts<Tx>,
+  moves: Pick<ShardAccounts<Tx>, 'move' | 'placements' | 'follow'>,
 ): ShardAccounts<Tx> {
   const run = <T>(tx: Tx, accountId: string, command: (accounts: Accounts<Tx>) => Promise<T>) =>
     routing.checked(tx, accountId, ({ engine }) => command(engine.accounts))
   return {
-    fundsArrived: (tx, accountId) => run(tx, accountId, (accounts) => accounts.fundsArrived(tx, accountId)),
-    pause: (tx, accountId) => run(tx, accountId, (accounts) => accounts.pause(tx, accountId)),
-    resume: (tx, accountId) => run(tx, accountId, (accounts) => accounts.resume(tx, accountId)),
-    retryCredentials: (tx, accountId) => run(tx, accountId, (accounts) => accounts.retryCredentials(tx, accountId)),
+    fundsArrived: (tx, accountId, note) => run(tx, accountId, (accounts) => accounts.fundsArrived(tx, accountId, note)),
+    pause: (tx, accountId, note) =>
+      routing.at(accountId, async ({ name, engine }) => {
+        if (isAccountId(accountId)) await guard.checkStopping(tx, name, accountId, 'pause')
+        return engine.accounts.pause(tx, accountId, note)
+      }),
+    resume: (tx, accountId, note) => run(tx, accountId, (accounts) => accounts.resume(tx, accountId, note)),
+    retryCredentials: (tx, accountId, note) =>
+      run(tx, accountId, (accounts) => accounts.retryCredentials(tx, accountId, note)),
     watch: (tx, accountId, options) => run(tx, accountId, (accounts) => accounts.watch(tx, accountId, options)),
     unwatch: (tx, accountId, options) => run(tx, accountId, (accounts) => accounts.unwatch(tx, accountId, options)),
-    configure: (tx, accountId, change) => run(tx, accountId, (accounts) => accounts.configure(tx, accountId, change)),
+    configure: (tx, accountId, change, note) =>
+      run(tx, accountId, (accounts) => accounts.configure(tx, accountId, change, note)),
     get: (accountId, options) =>
       routing.at(accountId, (node) => questions.askOne(node, ({ engine }) => engine.accounts.get(accountId, options))),
-    move,
-  }
-}
-
-/** Creates the commands of batches: a batch is on the node in whose transaction it was created. */
-export function createShardBatches<Tx>({ routing, questions }: ShardParts<Tx>): Batches<Tx> {
-  const inside = async <T>(tx: Tx, run: (batches: Batches<Tx>) => Promise<T>) =>
-    run((await routing.nodeBy(tx)).engine.batches)
-  return {
-    create(tx, batch) {
-      const accountId = batch?.accountId
-      if (accountId === undefined) return inside(tx, (batches) => batches.create(tx, batch))
-      return routing.checked(tx, accountId, ({ engine }) => engine.batches.create(tx, batch))
-    },
-    get: (batchId, tx) =>
-      tx === undefined
-        ? questions.askAny(({ engine }) => engine.batches.get(batchId))
-        : inside(tx, (batches) => batches.get(batchId, tx)),
-    getByKey(key, options = {}) {
-      const { accountId, tx } = options
-      if (tx !== undefined) return inside(tx, (batches) => batches.getByKey(key, options))
-      const ask = ({ engine }: LimitedNode<Tx>) => engine.batches.getByKey(key, options)
-      return accountId === undefined
-        ? questions.askAny(ask)
-        : routing.at(accountId, (node) => questions.askOne(node, ask))
-    },
-    review: (batchId, tx) =>
-      tx === undefined
-        ? questions.askAny(({ engine }) => engine.batches.review(batchId))
-        : inside(tx, (batches) => batches.review(batchId, tx)),
-    close: (tx, batchId) => inside(tx, (batches) => batches.close(tx, batchId)),
-    cancel: (tx, batchId, note) => inside(tx, (batches) => batches.cancel(tx, batchId, note)),
-    approve: (tx, batchId, approval) => inside(tx, (batches) => batches.approve(tx, batchId, approval)),
-    pause: (tx, batchId) => inside(tx, (batches) => batches.pause(tx, batchId)),
-    resume: (tx, batchId) => inside(tx, (batches) => batches.resume(tx, batchId)),
+    ...moves,
   }
 }
 
@@ -79,11 +65,17 @@ export interface ShardStops<Tx> extends Pick<Stops<Tx>, 'add' | 'end'> {
 }
 
 /** Creates the commands of stops. */
-export function createShardStops<Tx>({ routing, questions }: ShardParts<Tx>): ShardStops<Tx> {
+export function createShardStops<Tx>({ routing, questions, guard }: ShardParts<Tx>): ShardStops<Tx> {
   const at = async <T>(tx: Tx, target: StopTarget, run: (node: LimitedNode<Tx>) => Promise<T>) =>
     target?.scope === 'account' ? routing.checked(tx, target.name, run) : run(await routing.nodeBy(tx))
   return {
-    add: (tx, stop: StopTarget & OperatorNote) => at(tx, stop, ({ engine }) => engine.stops.add(tx, stop)),
+    add: async (tx, stop: StopTarget & OperatorNote) => {
+      if (stop?.scope !== 'account') return (await routing.nodeBy(tx)).engine.stops.add(tx, stop)
+      return routing.at(stop.name, async ({ name, engine }) => {
+        if (isAccountId(stop.name)) await guard.checkStopping(tx, name, stop.name, 'stop')
+        return engine.stops.add(tx, stop)
+      })
+    },
     end: (tx, target) => at(tx, target, ({ engine }) => engine.stops.end(tx, target)),
     list: () => questions.askAll(({ engine }) => engine.stops.list()),
   }

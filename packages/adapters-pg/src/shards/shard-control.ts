@@ -13,7 +13,7 @@ import {
 import { checkNames } from '@outlay/core/adapter'
 import type { MissingNode, NodeAnswers } from './node-answers.ts'
 import type { LimitedNode } from './shard-node.ts'
-import type { ShardParts } from './shard-transfers.ts'
+import type { ShardParts } from './shard-parts.ts'
 
 type SetNote = Parameters<Policies<unknown>['set']>[2]
 

@@ -5,10 +5,11 @@ import {
   OutlayError,
   type Transfers,
 } from '@outlay/core'
-import type { NodeQuestions } from './node-answers.ts'
-import { accountMoving, type NodeGuard } from './node-guard.ts'
+import { createMovingSubject, whileHere } from './moving-subject.ts'
+import type { NodeGuard } from './node-guard.ts'
 import type { LimitedNode } from './shard-node.ts'
-import { isAccountId, type ShardRouting } from './shard-routing.ts'
+import type { ShardParts } from './shard-parts.ts'
+import { isAccountId } from './shard-routing.ts'
 import { mergePages, type ShardPage } from './shard-search.ts'
 
 /**
@@ -24,86 +25,64 @@ export interface ShardTransfers<Tx> extends Transfers<Tx> {
   find(query: FindTransfers, tx?: Tx): Promise<ShardPage>
 }
 
-/** What the commands of all nodes use. */
-export interface ShardParts<Tx> {
-  readonly routing: ShardRouting<Tx>
-  readonly questions: NodeQuestions<LimitedNode<Tx>>
-  readonly guard: NodeGuard<Tx>
-}
-
 /** Creates the commands and reads of transfers over nodes. */
 export function createShardTransfers<Tx>(parts: ShardParts<Tx>): ShardTransfers<Tx> {
   const { routing, questions, guard } = parts
-  const { at, checked, nodeBy } = routing
-  const askAt = <T>(accountId: string, ask: (node: LimitedNode<Tx>) => Promise<T>) =>
-    at(accountId, (node) => questions.askOne(node, ask))
-  const inside = async <T>(tx: Tx, run: (transfers: Transfers<Tx>) => Promise<T>) =>
-    run((await nodeBy(tx)).engine.transfers)
-  const command = async <T>(tx: Tx, transferId: string, run: (transfers: Transfers<Tx>) => Promise<T>) => {
-    try {
-      return await inside(tx, run)
-    } catch (error) {
-      const isUnknown = OutlayError.is(error, 'transfer_not_found')
-      if (isUnknown && (await guard.isMoving({ tx }, transferId))) throw accountMoving(`of the transfer ${transferId}`)
-      throw error
-    }
-  }
+  const { at, checked } = routing
+  const { command, read } = createMovingSubject(parts, 'transfer')
   return {
-    enqueue: (tx, request) => at(request?.accountId, ({ engine }) => engine.transfers.enqueue(tx, request)),
-    enqueueMany: (tx, requests) => enqueueMany(routing, tx, requests),
-    get: (transferId, tx) =>
-      tx === undefined ? getAnywhere(parts, transferId) : inside(tx, (transfers) => transfers.get(transferId, tx)),
+    enqueue: (tx, request) =>
+      at(request?.accountId, (node) =>
+        refuseElsewhere(guard, { tx, node, accountIds: [request?.accountId] }, () =>
+          node.engine.transfers.enqueue(tx, request),
+        ),
+      ),
+    enqueueMany: (tx, requests) => enqueueMany(parts, tx, requests),
+    get: (transferId, tx) => read(tx, transferId, ({ transfers }) => transfers.get(transferId, tx)),
     getByKey: (accountId, key) =>
-      askAt(accountId, async ({ name, driver, engine }) => {
-        const found = await engine.transfers.getByKey(accountId, key)
-        // Nothing there does not mean that there is none.
-        if (found === undefined) await guard.checkCommitted(driver, name, accountId)
-        return found
-      }),
+      at(accountId, (node) =>
+        questions.askOne(node, async (one) => {
+          const { transfers } = one.engine
+          const found = await transfers.getByKey(accountId, key)
+          if (found !== undefined) return found
+          // Nothing there does not mean that there is none: the account may have been on its way, here or elsewhere, before or after that.
+          return whileHere(guard, one, accountId, () => transfers.getByKey(accountId, key))
+        }),
+      ),
     find: (query, tx) => find(parts, query, tx),
-    release: (tx, transferId, note) => command(tx, transferId, (transfers) => transfers.release(tx, transferId, note)),
-    cancel: (tx, transferId, note) => command(tx, transferId, (transfers) => transfers.cancel(tx, transferId, note)),
+    release: (tx, transferId, note) =>
+      command(tx, transferId, ({ transfers }) => transfers.release(tx, transferId, note)),
+    cancel: (tx, transferId, note) =>
+      command(tx, transferId, ({ transfers }) => transfers.cancel(tx, transferId, note)),
     approve: (tx, transferId, approval) =>
-      command(tx, transferId, (transfers) => transfers.approve(tx, transferId, approval)),
-    reject: (tx, transferId, note) => command(tx, transferId, (transfers) => transfers.reject(tx, transferId, note)),
-    hold: (tx, transferId, note) => command(tx, transferId, (transfers) => transfers.hold(tx, transferId, note)),
-    holds: (transferId, tx) =>
-      tx === undefined
-        ? questions.askAny(({ engine }) => engine.transfers.holds(transferId))
-        : inside(tx, (transfers) => transfers.holds(transferId, tx)),
+      command(tx, transferId, ({ transfers }) => transfers.approve(tx, transferId, approval)),
+    reject: (tx, transferId, note) =>
+      command(tx, transferId, ({ transfers }) => transfers.reject(tx, transferId, note)),
+    hold: (tx, transferId, note) => command(tx, transferId, ({ transfers }) => transfers.hold(tx, transferId, note)),
+    answerScreening: (tx, transferId, decision) =>
+      command(tx, transferId, ({ transfers }) => transfers.answerScreening(tx, transferId, decision)),
+    holds: (transferId, tx) => read(tx, transferId, ({ transfers }) => transfers.holds(transferId, tx)),
     resolve: (tx, transferId, resolution) =>
-      command(tx, transferId, (transfers) => transfers.resolve(tx, transferId, resolution)),
+      command(tx, transferId, ({ transfers }) => transfers.resolve(tx, transferId, resolution)),
     resolveReturn: (tx, transferId, resolution) =>
-      command(tx, transferId, (transfers) => transfers.resolveReturn(tx, transferId, resolution)),
+      command(tx, transferId, ({ transfers }) => transfers.resolveReturn(tx, transferId, resolution)),
     resubmit: (tx, transferId, options) =>
-      command(tx, transferId, (transfers) => transfers.resubmit(tx, transferId, options)),
+      command(tx, transferId, ({ transfers }) => transfers.resubmit(tx, transferId, options)),
     async compare(transferId, remoteId, options) {
-      const node = await questions.askAny(async (one) =>
-        (await one.engine.transfers.get(transferId)) === undefined ? undefined : one,
+      const engine = await read(undefined, transferId, async (one) =>
+        (await one.transfers.get(transferId)) === undefined ? undefined : one,
       )
-      if (node === undefined) throw new OutlayError('transfer_not_found', `No node has a transfer ${transferId}.`)
-      await node.engine.transfers.compare(transferId, remoteId, options)
+      if (engine === undefined) throw new OutlayError('transfer_not_found', `No node has a transfer ${transferId}.`)
+      await engine.transfers.compare(transferId, remoteId, options)
     },
     observe: (tx, accountId, observations, options) =>
       checked(tx, accountId, ({ engine }) => engine.transfers.observe(tx, accountId, observations, options)),
   }
 }
 
-/** A transfer between two nodes is on none, which does not mean that there is none; after that it is on the other one. */
-async function getAnywhere<Tx>({ questions, guard }: ShardParts<Tx>, transferId: string) {
-  const get = () => questions.askAny(({ engine }) => engine.transfers.get(transferId))
-  const found = await get()
-  if (found !== undefined) return found
-  const isMoving = await questions.askAny(
-    async ({ driver }) => (await guard.isMoving({ driver }, transferId)) || undefined,
-  )
-  if (isMoving === true) throw accountMoving(`of the transfer ${transferId}`)
-  return get()
-}
-
 /** A transaction has one node, so all accounts of a call are on that one. What is no id of an account has none, and the engine refuses it. */
 async function enqueueMany<Tx>(
-  { at, nodeOf }: ShardRouting<Tx>,
+  { routing: { at, nodeOf }, guard }: ShardParts<Tx>,
   tx: Tx,
   requests: readonly EnqueueRequest[],
 ): Promise<readonly EnqueuedTransfer[]> {
@@ -121,8 +100,28 @@ async function enqueueMany<Tx>(
       const message = `The account ${accountId} is on the node "${other.name}" and the account ${first} on "${node.name}", so nothing was written; enqueue for the accounts of each node in a transaction of its own.`
       throw new OutlayError('wrong_node', message, { field: `${position}.accountId` })
     }
-    return node.engine.transfers.enqueueMany(tx, requests)
+    return refuseElsewhere(guard, { tx, node, accountIds: [...accounts.keys()] }, () =>
+      node.engine.transfers.enqueueMany(tx, requests),
+    )
   })
+}
+
+/** Where the account is not, what was paid before is not known: a policy that refuses by that has said nothing of the account. */
+async function refuseElsewhere<Tx, T>(
+  guard: NodeGuard<Tx>,
+  {
+    tx,
+    node,
+    accountIds,
+  }: { readonly tx: Tx; readonly node: LimitedNode<Tx>; readonly accountIds: readonly unknown[] },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (OutlayError.is(error, 'policy_refused')) await guard.check(tx, node.name, accountIds.filter(isAccountId))
+    throw error
+  }
 }
 
 async function find<Tx>(
@@ -132,17 +131,17 @@ async function find<Tx>(
 ): Promise<ShardPage> {
   const ask = ({ engine }: LimitedNode<Tx>) => engine.transfers.find(query)
   if (tx !== undefined) {
-    const { engine } = await routing.nodeBy(tx)
+    const { name, engine } = await routing.nodeBy(tx)
+    // A move that begins after this waits for the transaction.
+    if (isAccountId(query?.accountId)) await guard.check(tx, name, [query.accountId])
     return { ...(await engine.transfers.find(query, tx)), missing: [] }
   }
   if (query?.accountId !== undefined) {
     const { accountId } = query
     const page = await routing.at(accountId, (node) =>
-      questions.askOne(node, async (one) => {
-        const found = await ask(one)
-        if (isAccountId(accountId)) await guard.checkCommitted(one.driver, one.name, accountId)
-        return found
-      }),
+      questions.askOne(node, (one) =>
+        isAccountId(accountId) ? whileHere(guard, one, accountId, () => ask(one)) : ask(one),
+      ),
     )
     return { ...page, missing: [] }
   }

@@ -1,8 +1,10 @@
+import { createEngine } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import type pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { samplePayout } from '../../test/outbox.ts'
 import { enqueueAt, refusal, shardHost } from '../../test/shard-host.ts'
+import { postgres } from '../backend.ts'
 import type { Driver } from '../database/driver.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { chunkSize } from '../enqueue/enqueue-chunks.ts'
@@ -61,6 +63,41 @@ describe('shards on two servers', async () => {
       }
     },
   )
+
+  it('refuse a payout in a batch of another node, of which accounts may have been anywhere', async () => {
+    const { telemetry } = tracing()
+    for (const engine of [{ gateway: memoryGateway() }, { gateway: memoryGateway(), telemetry }]) {
+      const shards = await host.open({ engine })
+      await pgDriver(east).transaction(async (tx) => {
+        const { id: batchId } = await shards.batches.create(tx, {})
+        for (const extras of [{}, { metadata: { order: '7' } }]) {
+          const error = await refusal(shards.transfers.enqueue(tx, samplePayout('w-1', { batchId, ...extras })))
+          expect([error.code, error.field]).toEqual(['wrong_node', 'tx'])
+        }
+      })
+      expect([await accountsOf(east), await accountsOf(west)]).toEqual([[], []])
+      await shards.stop()
+    }
+  })
+
+  it('refuse a payout elsewhere as such, where a policy would refuse what was never paid before', async () => {
+    const shards = await host.open()
+    for (const pool of [east, west])
+      await createEngine({
+        backend: postgres({ driver: pgDriver(pool) }),
+        gateway: memoryGateway(),
+      }).policies.prepare()
+    await shards.policies.setAll([{ name: 'new', when: { newCounterparty: 'account' }, refuse: 'unknown' }], {
+      ...{ actor: 'ann', reason: 'a test' },
+    })
+    await pgDriver(east).transaction(async (tx) => {
+      const one = samplePayout('w-1')
+      expect((await refusal(shards.transfers.enqueue(tx, one))).code).toBe('wrong_node')
+      expect((await refusal(shards.transfers.enqueueMany(tx, [one, samplePayout('w-1')]))).code).toBe('wrong_node')
+    })
+    expect((await refusal(enqueueAt(shards, 'w-1'))).code).toBe('policy_refused')
+    await shards.policies.setAll([], { actor: 'ann', reason: 'a test', clear: true })
+  })
 
   it('refuse every other command of an account in a transaction of another node', async () => {
     const shards = await host.open()

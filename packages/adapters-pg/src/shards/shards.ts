@@ -15,22 +15,17 @@ import { postgres } from '../backend.ts'
 import type { Driver } from '../database/driver.ts'
 import { systemRuntime } from '../database/runtime.ts'
 import { resolveNames } from '../schema/database-names.ts'
-import { createAccountMoves } from './account-move.ts'
-import { createMoveNode } from './account-move-node.ts'
+import { type CitusNodeOptions, checkCitusNode } from './citus-node.ts'
+import { type CitusPin, createCitusPin } from './citus-pin.ts'
 import { createPlacementCheck } from './citus-placement.ts'
 import { createNodeQuestions, type NodeAnswers, type NodeQuestions } from './node-answers.ts'
 import { createNodeGuard, type NodeGuard } from './node-guard.ts'
 import { isUnreachable } from './node-reachability.ts'
 import { nodeTelemetry } from './node-telemetry.ts'
 import { createQuestionLimit } from './question-limit.ts'
-import {
-  createShardAccounts,
-  createShardBatches,
-  createShardStops,
-  type ShardAccounts,
-  type ShardStops,
-} from './shard-accounts.ts'
+import { createShardAccounts, createShardStops, type ShardAccounts, type ShardStops } from './shard-accounts.ts'
 import { archiveAll } from './shard-archive.ts'
+import { createShardBatches } from './shard-batches.ts'
 import {
   createShardAudit,
   createShardLimits,
@@ -39,6 +34,7 @@ import {
   type ShardLimits,
   type ShardPolicies,
 } from './shard-control.ts'
+import { createShardMoves } from './shard-moves.ts'
 import type { LimitedNode, ShardNode } from './shard-node.ts'
 import { createShardRouting, isAccountId, type ShardRoute, type ShardRouting } from './shard-routing.ts'
 import { type ShardArchived, type ShardBacklog, sumBacklogs } from './shard-sums.ts'
@@ -50,6 +46,8 @@ export interface ShardNodeOptions<Tx> {
   readonly driver: Driver<Tx>
   /** As that of `postgres()`. Default: none. */
   readonly deployment?: string | undefined
+  /** What the database is in a Citus cluster. Default: it is in none. */
+  readonly citus?: CitusNodeOptions | undefined
 }
 
 /** Databases that are one system, and which account is where. */
@@ -100,6 +98,7 @@ export interface Shards<Tx>
     | 'sending'
     | 'reconcile'
     | 'backlog'
+    | 'stats'
     | 'archive'
   > {
   readonly transfers: ShardTransfers<Tx>
@@ -117,6 +116,12 @@ export interface Shards<Tx>
   nodeOf(accountId: string): Promise<ShardNode<Tx>>
   /** Runs `work` in a new transaction on the node of an account. */
   transaction<T>(accountId: string, work: (tx: Tx, node: ShardNode<Tx>) => Promise<T>): Promise<T>
+  /**
+   * Makes Citus commit a transaction in two phases where its node has a `citus.pin`, and does nothing elsewhere. An enqueue does so by itself: call it in other
+   * transactions that write on other servers too, such as those of handlers and of commands.
+   * @throws OutlayError `wrong_node` where the pin is not on the node any more: roll back
+   */
+  pinTransaction(tx: Tx): Promise<void>
   /** Whether anything may be sent from each database, and why not. */
   sending(): Promise<NodeAnswers<SendingState>>
   /** Counts of transfers and events over all nodes that answer. */
@@ -145,7 +150,14 @@ export function shards<Tx>(options: ShardsOptions<Tx>): Shards<Tx> {
   const drivers = Object.values(options.nodes).map(({ driver }) => driver)
   const guard = createNodeGuard(drivers[0] as Driver<Tx>, tokens)
   const surviveErrors = surviveIdleErrors(drivers)
-  const nodes = Object.entries(options.nodes).map(([name, node]) => openNode(options, guard, name, node))
+  const pins = new Map(
+    Object.entries(options.nodes).flatMap(([name, { driver, citus }]) =>
+      citus?.pin === undefined ? [] : [[name, createCitusPin(name, driver, citus.pin)] as const],
+    ),
+  )
+  const nodes = Object.entries(options.nodes).map(([name, node]) =>
+    openNode(options, guard, name, node, pins.get(name)),
+  )
   const byName = new Map(nodes.map((node) => [node.name, node]))
   const routing = createShardRouting(byName, options.route, guard, timeoutMs)
   const questions = createNodeQuestions(nodes)
@@ -155,7 +167,8 @@ export function shards<Tx>(options: ShardsOptions<Tx>): Shards<Tx> {
   const prepare = async ({ name, driver, engine }: ShardNode<Tx>) => {
     await engine.check()
     await guard.recordName(name, driver)
-    await checkPlacement(name, driver)
+    await pins.get(name)?.check()
+    await checkPlacement(name, driver, pins.has(name))
   }
   const workers = createShardWorkers({ nodes, prepare, timeoutMs, logger })
   const stop = async () => {
@@ -165,13 +178,20 @@ export function shards<Tx>(options: ShardsOptions<Tx>): Shards<Tx> {
   return {
     nodes,
     transfers: createShardTransfers(parts),
-    accounts: createShardAccounts(parts, createMove(nodes, options.route, tokens)),
+    accounts: createShardAccounts(
+      parts,
+      createShardMoves({
+        ...{ nodes, questions, route: options.route, tokens, colocated },
+        servers: serversOf(options),
+      }),
+    ),
     batches: createShardBatches(parts),
     stops: createShardStops(parts),
     policies: createShardPolicies(parts, nodes),
     limits: createShardLimits(parts),
     audit: createShardAudit(parts),
     ...createRouted(routing, guard),
+    pinTransaction: async (tx) => pins.get((await routing.nodeBy(tx)).name)?.write(tx),
     ...createSummaries(questions),
     subscribe: (...given) => {
       workers.refuseRunning(given[0])
@@ -225,8 +245,12 @@ function checkOptions<Tx>(options: ShardsOptions<Tx>): void {
         `nodes.${name}`,
         `nodes.${name} must be { driver } under a name of 1 to 63 of a-z, 0-9, "_", "." and "-"`,
       )
-    checkNames(node, ['driver', 'deployment'], `nodes.${name}`)
+    checkNames(node, ['driver', 'deployment', 'citus'], `nodes.${name}`)
+    checkCitusNode(name, node.citus)
   }
+  const servers = Object.values(nodes).flatMap(({ citus }) => citus?.at ?? [])
+  if (new Set(servers).size < servers.length)
+    throw refuse('nodes', 'two nodes have one server of Citus as their citus.at; each needs its own')
   const drivers = Object.values(nodes).map(({ driver }) => driver)
   if (new Set(drivers).size < drivers.length)
     throw refuse('nodes', 'two nodes have one driver; each needs that of its own database')
@@ -242,30 +266,19 @@ function openNode<Tx>(
   guard: NodeGuard<Tx>,
   name: string,
   { driver, deployment }: ShardNodeOptions<Tx>,
+  pin: CitusPin<Tx> | undefined,
 ): LimitedNode<Tx> {
   const limit = createQuestionLimit(name, timeoutMs)
-  const backend = postgres({ driver: guard.driver(name, driver), schema, queueSchema, notify, deployment, logger })
+  const backend = postgres({ driver: guard.driver(name, driver, pin), schema, queueSchema, notify, deployment, logger })
   const telemetry = engine.telemetry === undefined ? undefined : nodeTelemetry(engine.telemetry, name, limit)
   return { name, driver, limit, engine: createEngine({ ...engine, backend, telemetry }) }
 }
 
-/** Creates the move of accounts, which needs a directory. */
-function createMove<Tx>(
-  nodes: readonly LimitedNode<Tx>[],
-  route: ShardRoute,
-  tokens: Readonly<Record<string, string>>,
-): ShardAccounts<Tx>['move'] {
-  const directory = typeof route === 'function' ? undefined : route
-  const { moves } = directory ?? {}
-  if (directory === undefined || moves === undefined)
-    return async () => {
-      const message =
-        'Accounts move with a route that is a directory(), which keeps where a move stands; this route is another one.'
-      throw new OutlayError('invalid_request', message, { field: 'route' })
-    }
-  const stores = new Map(nodes.map(({ name, driver }) => [name, createMoveNode(name, driver, tokens)] as const))
-  return createAccountMoves({ nodes: stores, moves, onSwitched: (accountId) => directory.forget(accountId) }).move
-}
+/** Host and port of the nodes that are servers of a Citus cluster. */
+const serversOf = <Tx>({ nodes }: ShardsOptions<Tx>): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries(nodes).flatMap(([name, { citus }]) => (citus?.at === undefined ? [] : [[name, citus.at] as const])),
+  )
 
 /** What goes to one node: that of an account, or that of a transaction. */
 function createRouted<Tx>(

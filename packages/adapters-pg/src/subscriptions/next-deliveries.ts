@@ -44,6 +44,7 @@ const nextText = `{{due}}
     ${resubmissionOf('t.id')} as resubmission_of,
     {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at,
     e.stage, e.status, e.failure, e.remote_id, e.reason, e.attempt, e.returned,
+    case when e.status = 'complete' then t.paid -> 'amount' end as paid_amount,
     {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(e.occurred_at) as updated_at,
     pg_backend_pid() as pid, pg_current_xact_id()::text as xact,
     set_config('idle_in_transaction_session_timeout', $9, true) as idle_limit, set_config('statement_timeout', $9, true) as statement_limit

@@ -23,7 +23,7 @@ it('walks a backlog page by page, each from where the last one ended, and forget
   )
   const others = {
     ...{ transfers: nothing, credentials, polls: nothing, counterparties: nothing },
-    ...{ expiredHolds: nothing, limits: nothing },
+    ...{ expiredHolds: nothing, limits: nothing, audit: nothing },
   }
   const sweeper = startSweeper({
     attempts,

@@ -1,4 +1,5 @@
 import type { Logger } from '@outlay/core'
+import { type AuditChainerOptions, startAuditChainer } from '../control/audit-chainer.ts'
 import type { ExpiredHoldStore } from '../control/expired-holds.ts'
 import type { LimitSweepStore } from '../control/limit-sweeps.ts'
 import type { AttemptStore } from '../dispatch/attempts.ts'
@@ -58,6 +59,7 @@ export interface SweeperOptions<Tx> {
   readonly loops?: LoopList | undefined
   readonly gateways: GatewayStore
   readonly limits: LimitSweepStore
+  readonly audit: AuditChainerOptions['audit']
   readonly handlers: { readonly decideReturnReading?: unknown; readonly gateways: readonly string[] }
 }
 
@@ -65,7 +67,7 @@ export interface SweeperOptions<Tx> {
  * Starts the loops that find transfers whose wait is over: they give a job to every unsubmitted transfer that lost its own,
  * make due ones ready, end held ones whose time has passed, release transfers that missed their funds, release transfers with restored credentials, poll transfers with an early
  * observation, and adopt transfers of others that have no row here. One more wipes details of counterparties after their time, one
- * says which gateways this worker has, and one releases what fits the limits on sums again.
+ * says which gateways this worker has, one releases what fits the limits on sums again, and one adds entries of the audit to its chain.
  */
 export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
   const loops = [
@@ -78,6 +80,7 @@ export function startSweeper<Tx>(options: SweeperOptions<Tx>): Loop {
     startWiping(options),
     startGateways(options),
     startLimitSweeper(options),
+    startAuditChainer(options),
   ]
   return {
     wake() {

@@ -7,7 +7,8 @@ export const metadataOf = (column: string): string =>
  * transfer that was committed after its statement began.
  */
 export const withMetadata = (claims: string): string =>
-  `select c.*, {{schema}}.metadata_of(c.id) as metadata from (${claims}) c`
+  `with c as materialized (${claims})
+    select c.*, (select {{schema}}.metadata_of_all(array_agg(m.id)) from c m where m.id is not null) -> c.id as metadata from c`
 
 /** The ended transfer that the one whose id is in `column` was resubmitted for; null where there is none. */
 export const resubmissionOf = (column: string): string =>

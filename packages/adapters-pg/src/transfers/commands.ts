@@ -1,4 +1,4 @@
-import { type AccountLimitsChange, Id, type OperatorNote } from '@outlay/core'
+import { type AccountLimits, type AccountLimitsChange, Id, type OperatorNote } from '@outlay/core'
 import { Column, type Effect, type ReturnDecision, type ReturnObstacle, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
@@ -19,6 +19,7 @@ const texts = {
   wake_jobs: wakeJobsText,
   retry_credentials: `update {{schema}}.unauthorized_account r set probe_at = clock_timestamp()
     where {{schema}}.account_of(r.account_id) = $1 returning r.account_id`,
+  lock_account_limits: 'select {{schema}}.lock_account_limits($1) as limits',
   configure_account: 'select {{schema}}.configure_account($1, $2::jsonb, $3)::text',
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
@@ -83,6 +84,11 @@ export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
     async retryCredentials(tx: Tx, accountId: string): Promise<boolean> {
       return (await driver.execute(tx, sql.retry_credentials, [accountId])).length > 0
     },
+    /** The limits of an account, which nobody else changes until the transaction ends. */
+    async lockAccountLimits(tx: Tx, accountId: string): Promise<AccountLimits> {
+      const [row = {}] = await driver.execute(tx, sql.lock_account_limits, [accountId])
+      return readLimits(row).limits
+    },
     /** Changes the limits of an account. */
     async configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void> {
       await driver.execute(tx, sql.configure_account, [accountId, JSON.stringify(change), notifies])
@@ -90,6 +96,7 @@ export function createCommandStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Reco
   }
 }
 
+const readLimits = rowDecoder('limits', { limits: Column.json<AccountLimits>() })
 const readEffect = rowDecoder('effect', { effect: Column.word<Effect>() })
 const readCanceled = rowDecoder('cancellation', { canceled: Column.or(Column.boolean, false) })
 const readResolved = rowDecoder('resolution', { obstacle: Column.nullable(Column.text) })

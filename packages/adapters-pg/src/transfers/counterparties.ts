@@ -17,6 +17,8 @@ const texts = {
   wipe_counterparties: `with ended as (
       select d.transfer_id from {{schema}}.counterparty_details d join {{schema}}.transfer t on t.id = d.transfer_id
       where t.stage = 'settled' and t.updated_at < clock_timestamp() - interval '30 days' for update of d skip locked
+    ), unwatched as (
+      delete from {{schema}}.payment_watch w using {{schema}}.transfer t where t.id = w.transfer_id and t.stage = 'settled'
     )
     delete from {{schema}}.counterparty_details d using ended e where d.transfer_id = e.transfer_id returning d.transfer_id`,
 } as const
@@ -45,7 +47,10 @@ export function createCounterpartyStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     async find(tx: Tx, transferId: string): Promise<CounterpartyDetails | undefined> {
       return readFirst(readDetails, await driver.execute(tx, sql.counterparty_details, [transferId]))
     },
-    /** Wipes the details of counterparties whose transfer ended 30 days ago without having registered them; returns how many. */
+    /**
+     * Wipes the details of counterparties whose transfer ended 30 days ago without having registered them; returns how many. What ended before it was sent is not
+     * compared with others any more.
+     */
     async wipeEnded(): Promise<number> {
       return (await driver.query(sql.wipe_counterparties, [])).length
     },

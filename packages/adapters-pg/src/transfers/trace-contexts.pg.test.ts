@@ -27,7 +27,7 @@ describe('trace contexts', async () => {
   }
   const enqueue = async (transfers: readonly NewTransfer[], trace?: string) => {
     const enqueued = await commit((tx) => backend.enqueue(tx, transfers, trace))
-    return enqueued === 'stale' ? expect.unreachable() : enqueued
+    return enqueued === 'stale' || 'facts' in enqueued ? expect.unreachable() : enqueued
   }
   const kept = async () =>
     Object.fromEntries(
@@ -86,6 +86,14 @@ describe('trace contexts', async () => {
       code: 'idempotency_key_mismatch',
     })
     expect(await kept()).toEqual({})
+  })
+
+  it('are kept for a transfer of a batch', async () => {
+    const batchId = '01J0000000000000000000000Y' as Id
+    await pool.query('insert into outlay.batch (id) values ($1)', [batchId])
+    const one = { ...transfer(), batchId }
+    await enqueue([one], traceparent)
+    expect(await kept()).toEqual({ [one.id]: traceparent })
   })
 
   it('are not kept for a transfer that its batch refuses', async () => {

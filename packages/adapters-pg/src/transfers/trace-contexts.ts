@@ -6,11 +6,11 @@ export const withTraceContext = (rows: string, column: string): string =>
   `select r.*, (select x.traceparent from {{schema}}.trace_context x where x.transfer_id = r.${column}) as traceparent
     from (${rows}) r`
 
-/** The same as `enqueueOne`, with one more value: the context to keep for the transfer $1 when it is written, and not refused for its batch or its policies. */
+/** The same as `enqueueOne`, with one more value: the context to keep for the transfer $1 when it is written, and not refused for its batch, its policies or their facts. */
 export const keepTraceOfOne = (enqueueOne: string): string =>
   `with w as materialized (${enqueueOne}), kept as (
     insert into {{schema}}.trace_context (transfer_id, traceparent)
-    select $1, ${nextValue(enqueueOne)}::text from w where w.written is not null and w.written not in ('stale', 'alone') and w.written not like 'batch %' on conflict do nothing
+    select $1, ${nextValue(enqueueOne)}::text from w where w.written is not null and w.written not in ('stale', 'alone') and w.written not like 'batch %' and w.written not like 'facts %' on conflict do nothing
   )
   select w.written from w`
 

@@ -1,4 +1,5 @@
 import type {
+  Amount,
   Environment,
   Metadata,
   Stage,
@@ -14,7 +15,7 @@ import { metadataOf, resubmissionOf } from './beside.ts'
 
 /** What a statement selects of the transfer table `t` for {@link readTransfer}. */
 export const transferColumns = `t.id, t.account_id, t.idempotency_key, t.fingerprint, t.request, t.stage, t.status, t.failure, t.remote_id,
-  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at, t.environment, t.gateway, t.batch_id,
+  t.reason, t.attempt, {{schema}}.iso(t.not_before) as not_before, {{schema}}.iso(t.expires_at) as expires_at, {{schema}}.iso(t.created_at) as created_at, {{schema}}.iso(t.updated_at) as updated_at, t.environment, t.gateway, t.batch_id, t.paid -> 'amount' as paid_amount,
   ${metadataOf('t.id')} as metadata, ${resubmissionOf('t.id')} as resubmission_of,
   (select x.successor_id from {{schema}}.resubmission x where x.transfer_id = t.id) as resubmitted_as,
   (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by`
@@ -36,6 +37,7 @@ export const readTransfer: (row: Row) => StoredTransfer = rowDecoder('transfer',
   resubmissionOf: Column.optional(Column.text),
   resubmittedAs: Column.optional(Column.text),
   createdBy: Column.optional(Column.text),
+  paidAmount: Column.optional(Column.json<Amount>()),
   stage: Column.word<Stage>(),
   status: Column.word<TransferStatus>(),
   failure: Column.nullable(Column.json<TransferFailure>()),

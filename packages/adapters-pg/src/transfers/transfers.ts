@@ -1,25 +1,22 @@
-import type { Logger, Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
-import {
-  type ChangingTransfer,
-  Column,
-  type DecideChange,
-  type FoundTransfer,
-  type ObserveRules,
-  rowDecoder,
-} from '@outlay/core/adapter'
+import type { Amount, Logger, Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
+import { type ChangingTransfer, Column, type DecideChange, type ObserveRules, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { withLockTimeout } from '../database/lock-timeout.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
 import { type Row, type Statement, statements, storableJson } from '../database/statement.ts'
+import { createFoundTransferStore } from './found-transfers.ts'
 import { ensureJobsText, wakeJobsText } from './jobs.ts'
-import { createReturnStore, writeReturns } from './returns.ts'
+import { createPaidAmountStore } from './paid-amounts.ts'
+import { createReturnStore } from './returns.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
 
 /** An adopted transfer was not enqueued here, so its time since the enqueue cannot be measured. */
 const remoteText = `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
       case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
       t.request -> 'destination' ->> 'transferType' as transfer_type,
-      t.request -> 'source' ->> 'transferType' as source_type
+      t.request -> 'source' ->> 'transferType' as source_type,
+      coalesce(t.paid -> 'amount', t.request -> 'amount') as known_amount,
+      coalesce(t.paid ->> 'changedAt', case when t.status = 'complete' then {{schema}}.iso(t.reached_at) end) as amount_said_at
     from {{schema}}.transfer t
     where t.remote_id = any ($2::text[]) and t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1)`
 
@@ -34,7 +31,7 @@ const texts = {
   lock_remote_now: locking('nowait'),
   // Locked transfers are known, and come without their columns.
   lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
-    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type,
+    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type, f.known_amount, f.amount_said_at,
       case when f.id is not null then {{schema}}.has_open_returns(f.id) end as has_open_returns
     from {{schema}}.transfer k left join free f on f.id = k.id
     where k.remote_id = any ($2::text[]) and k.account_id = {{schema}}.account_of($1) and k.gateway = {{schema}}.gateway_of($1) order by f.id`,
@@ -42,7 +39,6 @@ const texts = {
   record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
     select $1, u.remote_id from unnest($2::text[]) as u (remote_id) order by 2 on conflict do nothing`,
   record_early_observations_soon: 'select {{schema}}.record_early_observations($1, $2::text[])::text',
-  record_found_transfers: 'select {{schema}}.record_found_transfers($1, $2::jsonb) as count',
   adopt_found: 'select id, account_id, remote_id, problem from {{schema}}.adopt_found($1)',
   funded_by: 'select funded_by as id from {{schema}}.funded_by($1::text[])',
   funded_unseen: 'select funded_unseen as id from {{schema}}.funded_unseen()',
@@ -164,7 +160,7 @@ const readCount = rowDecoder('change', { count: Column.integer })
 interface TransferStoreOptions {
   /** Announces with NOTIFY what is sent again. Default true. */
   readonly notifies?: boolean
-  /** Where held returns are logged. Default: nowhere. */
+  /** Where held returns and other amounts than were asked for are logged. Default: nowhere. */
   readonly logger?: Logger
 }
 
@@ -179,6 +175,8 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
   const sql = statements(tokens, texts)
   const { notifies = true, logger } = options
   const returns = createReturnStore(driver, tokens, logger)
+  const payments = createPaidAmountStore(driver, tokens, logger)
+  const foundTransfers = createFoundTransferStore(driver, tokens, logger)
   const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
     const ids = readIds(rows)
     if (ids.length === 0) return 0
@@ -188,22 +186,15 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
     if (notifies) await driver.execute(tx, sql.notify, [])
     return ids.length
   }
-  const noteFound = async (tx: Tx, accountId: string, found: readonly FoundTransfer[]): Promise<number> => {
-    if (found.length === 0) return 0
-    const values = [accountId, storableJson(found.map(writeFound))]
-    return readFirst(readCount, await driver.execute(tx, sql.record_found_transfers, values))?.count ?? 0
-  }
   /** Releases the transfers that wait for funds which these transfers have brought. */
   const wakeFunded = async (tx: Tx, ids: readonly unknown[]): Promise<void> => {
     if (ids.length > 0) await requeue(tx, await driver.execute(tx, sql.funded_by, [ids]))
   }
   return {
-    async get(id: string, tx?: Tx): Promise<StoredTransfer | undefined> {
-      return readOne(await readRows(driver, sql.get, [id], tx))
-    },
-    async getByKey(accountId: string, key: string, tx?: Tx): Promise<StoredTransfer | undefined> {
-      return readOne(await readRows(driver, sql.get_by_key, [accountId, key], tx))
-    },
+    get: async (id: string, tx?: Tx): Promise<StoredTransfer | undefined> =>
+      readOne(await readRows(driver, sql.get, [id], tx)),
+    getByKey: async (accountId: string, key: string, tx?: Tx): Promise<StoredTransfer | undefined> =>
+      readOne(await readRows(driver, sql.get_by_key, [accountId, key], tx)),
     /** Applies observations of one account; counts changed and newly found transfers, and gives the ids that were skipped. */
     async apply(tx: Tx, accountId: string, seen: readonly Observation[], rules: ObserveRules, locking: Locking) {
       if (seen.length === 0) return { changed: 0, found: 0, skipped: new Set<string>() }
@@ -211,12 +202,13 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
       const rows = (await driver.execute(tx, lock, [accountId, seen.map((one) => one.remoteId)])).map(readObserved)
       const early = findEarly(rows, seen, rules.decide)
       if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
-      const found = await noteFound(tx, accountId, findUnknown(rows, seen, rules, accountId))
-      const returned = await returns.record(tx, findFree(rows), seen, locking === 'fail')
+      const found = await foundTransfers.record(tx, accountId, findUnknown(rows, seen, rules, accountId))
       const changes = decideChanges(rows, seen, rules, accountId)
+      const paid = await payments.record(tx, rows, changes.filter(isComplete), seen)
+      const returned = await returns.record(tx, findFree(rows), seen, locking === 'fail')
       if (changes.length > 0) await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
       await wakeFunded(tx, findComplete(changes))
-      return { changed: countIds(changes, returned), found, skipped: findSkipped(rows) }
+      return { changed: countIds(changes, [...returned, ...paid]), found, skipped: findSkipped(rows) }
     },
     /** Adopts transfers found at the service that certainly have no row here. */
     async adoptFound(limit: number): Promise<Adopted> {
@@ -272,36 +264,6 @@ function findUnknown(
   return [...new Map(unknown.map((found) => [found.remoteId, found])).values()]
 }
 
-/** A found transfer in the form that the SQL which adopts it reads. */
-export function writeFound(found: FoundTransfer) {
-  const { id, idempotencyKey, fingerprint, request, stage, status, failure, reachedAt } = found
-  const events = found.events.map((event) => event.type)
-  const { returns: back = [], changedAt } = found
-  const returns = back.length === 0 ? {} : { returns: writeReturns(back) }
-  const window = found.returnWindowMs === undefined ? {} : { return_window_ms: found.returnWindowMs }
-  return {
-    remote_id: found.remoteId,
-    automated: found.automated,
-    created_at: found.createdAt,
-    transfer: {
-      ...{
-        id,
-        key: idempotencyKey,
-        fingerprint,
-        request,
-        stage,
-        status,
-        failure,
-        reached_at: reachedAt,
-        events,
-        changed_at: changedAt,
-      },
-      ...returns,
-      ...window,
-    },
-  }
-}
-
 /** A transfer that an observation is about. */
 interface ObservedRow {
   readonly remoteId: string
@@ -322,6 +284,8 @@ const readChanging = rowDecoder('observed transfer', {
   failure: Column.nullable(Column.json<TransferFailure>()),
   reachedAt: Column.nullable(Column.text),
   hasOpenReturns: Column.boolean,
+  knownAmount: Column.json<Amount>(),
+  amountSaidAt: Column.nullable(Column.text),
 })
 
 const readOrigin = rowDecoder('observed transfer', {
@@ -355,7 +319,9 @@ const countIds = (changes: readonly { readonly id: string }[], ids: readonly str
   new Set([...changes.map(({ id }) => id), ...ids]).size
 
 const findComplete = (changes: readonly { readonly id: string; readonly status: TransferStatus }[]) =>
-  changes.filter(({ status }) => status === 'complete').map(({ id }) => id)
+  changes.filter(isComplete).map(({ id }) => id)
+
+const isComplete = ({ status }: { readonly status: TransferStatus }): boolean => status === 'complete'
 
 function decideChanges(
   rows: readonly ObservedRow[],
@@ -370,7 +336,7 @@ function decideChanges(
   }
   return rows.flatMap(({ remoteId, free }) => {
     if (free === undefined) return []
-    const { id, origin, transferTypes, ...stored } = free
+    const { id, origin, transferTypes, knownAmount: _amount, amountSaidAt: _at, ...stored } = free
     let current: Parameters<DecideChange>[0] = stored
     const events: string[] = []
     for (const observation of seen.get(remoteId) ?? []) {

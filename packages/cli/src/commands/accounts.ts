@@ -1,5 +1,5 @@
 import type { AccountBacklog } from '@outlay/adapters-pg'
-import type { AccountLimitsChange, AccountState } from '@outlay/core'
+import type { AccountLimitsChange, AccountState, OperatorNote } from '@outlay/core'
 import { showGateway } from '../output/gateway-column.ts'
 import { type Column, formatTable, plural } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
@@ -51,10 +51,15 @@ function formatLimits(account: Omit<AccountState, 'accountId' | 'paused'>): stri
 const round = (value: number): string => String(Number(value.toPrecision(3)))
 
 /** Changes the limits of an account, if any are given, and prints them. */
-export async function limitAccount(session: Session, accountId: string, change: AccountLimitsChange): Promise<void> {
+export async function limitAccount(
+  session: Session,
+  accountId: string,
+  change: AccountLimitsChange,
+  note?: OperatorNote,
+): Promise<void> {
   const changed = Object.values(change).some((value) => value !== undefined)
   if (changed) {
-    await session.transaction((tx) => session.engine.accounts.configure(tx, accountId, change))
+    await session.transaction((tx) => session.engine.accounts.configure(tx, accountId, change, note))
     session.begin(`The limits of ${accountId} are changed.`)
   }
   const reading = session.engine.accounts.get(accountId)
@@ -70,8 +75,8 @@ export async function limitAccount(session: Session, accountId: string, change: 
 }
 
 /** Keeps an account's transfers from being submitted, and prints what else does. */
-export async function pauseAccount(session: Session, accountId: string): Promise<void> {
-  const changed = await session.transaction((tx) => session.engine.accounts.pause(tx, accountId))
+export async function pauseAccount(session: Session, accountId: string, note?: OperatorNote): Promise<void> {
+  const changed = await session.transaction((tx) => session.engine.accounts.pause(tx, accountId, note))
   session.begin(
     changed
       ? `${accountId} is paused. Requests under way are finished; the rest waits for "outlay accounts resume ${accountId}".`
@@ -85,8 +90,8 @@ export async function pauseAccount(session: Session, accountId: string): Promise
 }
 
 /** Resumes a paused account, and prints what else keeps its transfers from being sent. */
-export async function resumeAccount(session: Session, accountId: string): Promise<void> {
-  const changed = await session.transaction((tx) => session.engine.accounts.resume(tx, accountId))
+export async function resumeAccount(session: Session, accountId: string, note?: OperatorNote): Promise<void> {
+  const changed = await session.transaction((tx) => session.engine.accounts.resume(tx, accountId, note))
   session.begin(changed ? `${accountId} is resumed` : `${accountId} is not paused; nothing changed`)
   const { known, doubt, holds, place } = await readCircumstances(session, accountId)
   session.write({ accountId, paused: false, changed, known, holds, place }, () => {
@@ -96,9 +101,9 @@ export async function resumeAccount(session: Session, accountId: string): Promis
 }
 
 /** Probes the refused credentials of an account at once. */
-export async function retryAccountCredentials(session: Session, accountId: string): Promise<void> {
+export async function retryAccountCredentials(session: Session, accountId: string, note?: OperatorNote): Promise<void> {
   await requireAccount(session, accountId)
-  const changed = await session.transaction((tx) => session.engine.accounts.retryCredentials(tx, accountId))
+  const changed = await session.transaction((tx) => session.engine.accounts.retryCredentials(tx, accountId, note))
   session.begin(
     changed
       ? `The credentials of ${accountId} are probed now; its transfers are sent when the service accepts them.`
@@ -110,9 +115,9 @@ export async function retryAccountCredentials(session: Session, accountId: strin
 }
 
 /** Sends an account's transfers that await funds again, or as soon as nothing else holds them. */
-export async function fundAccount(session: Session, accountId: string): Promise<void> {
+export async function fundAccount(session: Session, accountId: string, note?: OperatorNote): Promise<void> {
   await requireAccount(session, accountId)
-  const count = await session.transaction((tx) => session.engine.accounts.fundsArrived(tx, accountId))
+  const count = await session.transaction((tx) => session.engine.accounts.fundsArrived(tx, accountId, note))
   session.begin(
     count === 0
       ? `${accountId} has no transfer that awaits funds. A transfer that is being refused for lack of funds right now is sent again.`

@@ -11,17 +11,17 @@ export async function showBatch(session: Session, batchId: string): Promise<void
 }
 
 /** Lets a batch take no further transfers. */
-export async function closeBatch(session: Session, batchId: string): Promise<void> {
+export async function closeBatch(session: Session, batchId: string, by?: OperatorNote): Promise<void> {
   await findBatch(session, batchId)
-  const changed = await session.transaction((tx) => session.engine.batches.close(tx, batchId))
+  const changed = await session.transaction((tx) => session.engine.batches.close(tx, batchId, by))
   session.begin(changed ? `${batchId} is closed.` : `${batchId} was closed before; nothing changed.`)
   await writeAfter(session, batchId, { changed })
 }
 
 /** Keeps the transfers of a batch from being submitted. */
-export async function pauseBatch(session: Session, batchId: string): Promise<void> {
+export async function pauseBatch(session: Session, batchId: string, by?: OperatorNote): Promise<void> {
   await findBatch(session, batchId)
-  const changed = await session.transaction((tx) => session.engine.batches.pause(tx, batchId))
+  const changed = await session.transaction((tx) => session.engine.batches.pause(tx, batchId, by))
   session.begin(
     changed
       ? `${batchId} is paused. Requests under way are finished; the rest waits for "outlay batches resume ${batchId}".`
@@ -31,9 +31,9 @@ export async function pauseBatch(session: Session, batchId: string): Promise<voi
 }
 
 /** Resumes a paused batch. */
-export async function resumeBatch(session: Session, batchId: string): Promise<void> {
+export async function resumeBatch(session: Session, batchId: string, by?: OperatorNote): Promise<void> {
   await findBatch(session, batchId)
-  const changed = await session.transaction((tx) => session.engine.batches.resume(tx, batchId))
+  const changed = await session.transaction((tx) => session.engine.batches.resume(tx, batchId, by))
   session.begin(
     changed
       ? `${batchId} is resumed; workers send its transfers within seconds.`

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +18,7 @@ describe('the commands of control', async () => {
   afterEach(() =>
     // Without triggers: the audit refuses to be emptied. Both are one transaction.
     host.pool.query(
-      `set local session_replication_role = replica; truncate outlay.policy_state, outlay.hold, outlay.approval, outlay.audit`,
+      `set local session_replication_role = replica; truncate outlay.policy_state, outlay.hold, outlay.approval, outlay.audit, outlay.audit_chain, outlay.audit_chain_end`,
     ),
   )
   afterAll(() => rm(folder, { recursive: true }))
@@ -80,6 +81,19 @@ describe('the commands of control', async () => {
     expect(await host.pool.query('select from outlay.policy_state')).toMatchObject({ rowCount: 0 })
   })
 
+  it('prepare a database for policies about earlier transfers, which are refused before', async () => {
+    const file = await write([{ name: 'twice', when: { lookalike: {} }, hold: 'paid twice?' }])
+    expect(await run('policies', 'set', file, ...petra)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('outlay policies prepare'),
+    })
+    expect(await json('policies', 'prepare')).toMatchObject({ made: { length: 3 } })
+    expect((await run('policies', 'prepare')).stdout).toContain('nothing to do')
+    expect(await run('policies', 'set', file, ...petra)).toMatchObject({ code: 0 })
+    const empty = await write([])
+    expect(await run('policies', 'set', empty, '--clear', ...petra)).toMatchObject({ code: 0 })
+  })
+
   it('take each transfer for a transfer, wherever the roles are', async () => {
     const file = await write([{ name: 'all', approvals: [{ roles: ['finance'] }] }])
     await run('policies', 'set', file, ...petra)
@@ -125,5 +139,43 @@ describe('the commands of control', async () => {
     )
     const set = await run('policies', 'set', file, ...petra, '--gateway-module', module)
     expect([set.code, set.stderr]).toEqual([0, ''])
+  })
+
+  it('compare the audit with its chain and with an anchor, and write all of it down', async () => {
+    expect(await run('audit', 'verify')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Nothing is written'),
+    })
+    const file = await write([{ name: 'all', refuse: 'a "quoted", word' }])
+    for (let at = 0; at < 2; at += 1) await run('policies', 'set', file, ...petra)
+    const { anchor, ...whole } = await json('audit', 'verify')
+    expect(whole).toEqual({ intact: true, entries: 2, problems: [] })
+    expect(await run('audit', 'verify', '--anchor', anchor)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`2 entries compared with the chain, and with 1 anchor: nothing was changed`),
+    })
+    let before = ''
+    const { stdout } = await run('audit', 'export')
+    for (const line of stdout.trimEnd().split('\n')) {
+      const [, hash, entry = ''] = /^\{"position":\d+,"hash":"(\w+)","entry":(.*)\}$/.exec(line) ?? []
+      expect(createHash('sha256').update(`${before}\n${entry}`).digest('hex')).toBe(hash)
+      expect(JSON.parse(line).entry).toMatchObject({ command: 'policies.set', actor: 'petra', reason: 'decided' })
+      before = hash ?? ''
+    }
+    expect(anchor).toBe(`2:${before}`)
+    const csv = (await run('audit', 'export', '--csv', '--after', '1')).stdout.trimEnd().split('\r\n')
+    expect(csv).toHaveLength(2)
+    expect(csv[0]).toMatch(/^position,at,who,what,transfer,why,before,after,login,id,hash$/)
+    expect(csv[1]).toMatch(new RegExp(`^2,[^,]+,petra,policies.set,,decided,.*,${before}$`))
+    await host.pool.query(
+      `set local session_replication_role = replica; update outlay.audit set actor = 'somebody' where reason = 'decided'`,
+    )
+    const edited = await run('audit', 'verify')
+    expect(edited).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/The entry at 1, with the id \d+ is not what/),
+    })
+    const wrong = await run('audit', 'verify', '--anchor', '2')
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('anchors.0') })
   })
 })

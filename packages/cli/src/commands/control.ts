@@ -1,10 +1,19 @@
-import { readFile } from 'node:fs/promises'
-import type { ApproveOptions, ControlNote, Policy } from '@outlay/core'
-import { formatTable } from '../output/table.ts'
+import {
+  type AnsweredScreening,
+  type ApproveOptions,
+  type ControlNote,
+  Id,
+  type Policy,
+  type ScreeningDecision,
+  type StoredTransfer,
+} from '@outlay/core'
 import { withGateway } from '../session/gateway-module.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
-import { changeAll } from './transfers.ts'
+import { unlessUnreadable } from './circumstances.ts'
+import { formatHolds, readHolds } from './holds.ts'
+import { readJson } from './json-file.ts'
+import { changeAll, readAll, type Transaction } from './transfers.ts'
 
 /** Holds transfers, all of them or none. */
 export async function holdTransfers(session: Session, ids: readonly string[], note: ControlNote): Promise<void> {
@@ -30,6 +39,45 @@ export async function rejectTransfers(session: Session, ids: readonly string[], 
   await changeAll(session, ids, 'rejected', (tx, { id }) => session.engine.transfers.reject(tx, id, note))
 }
 
+/**
+ * Answers what the screening of a transfer has put on hold. Returns the exit code: 1 where the answer changed nothing, since screening holds the
+ * transfer no more.
+ */
+export async function answerScreening(session: Session, id: string, decision: ScreeningDecision): Promise<number> {
+  const [before] = await readAll(session, [Id.parse(id)])
+  const answer = (tx: Transaction) => session.engine.transfers.answerScreening(tx, Id.parse(id), decision)
+  const { isCounted, isReleased } = await session.transaction(answer)
+  const { result } = decision
+  session.begin(isCounted ? `The answer "${result}" counts.` : `The answer "${result}" is stored and changed nothing.`)
+  const [after] = (await unlessUnreadable(readAll(session, [id]))) ?? []
+  const holds = isReleased && before !== undefined ? await readHolds(session, before.accountId) : undefined
+  const { stage = null, status = null, reason = null, resubmittedAs = null } = after ?? {}
+  session.write({ id, result, isCounted, isReleased, stage, status, reason, resubmittedAs, holds }, () =>
+    [isReleased ? formatHolds(holds) : '', ...describeAnswered(id, after, { isCounted, isReleased })]
+      .filter((part) => part !== '')
+      .join('\n'),
+  )
+  return isCounted ? 0 : 1
+}
+
+/** What a transfer is behind an answer of its screening, and what to do where that came too late. */
+function describeAnswered(
+  id: string,
+  after: StoredTransfer | undefined,
+  { isCounted, isReleased }: AnsweredScreening,
+): readonly string[] {
+  if (after === undefined) return ['What it is now could not be read: see "outlay transfers show".']
+  const { stage, status, reason, resubmittedAs } = after
+  const now = `${id} is ${stage}/${status}${reason === null ? '' : ` (${reason})`}`
+  if (isCounted)
+    return [isReleased || stage !== 'held' ? `${now}.` : `${now}: "outlay transfers show ${id}" has what holds it.`]
+  const next =
+    resubmittedAs === undefined
+      ? `"outlay prove ${id}" shows what has become of it.`
+      : `It was resubmitted as ${resubmittedAs}, which is screened by itself: answer about that one.`
+  return [`Screening does not hold it any more: ${now}. ${next}`]
+}
+
 /** Shows the policies, or an earlier version of them. */
 export async function showPolicies(session: Session, version?: number): Promise<void> {
   const found = await session.engine.policies.get({ version })
@@ -51,7 +99,10 @@ export async function setPolicies(
   note: ControlNote & { readonly expectedVersion?: number | undefined; readonly clear?: boolean | undefined },
   gatewayModule?: string,
 ): Promise<void> {
-  const policies = await readPolicies(file)
+  const policies = await readJson<readonly Policy[]>(file, {
+    next: 'Give a file with a list of policies as JSON, as "outlay policies show" prints it below its first line.',
+    example: 'one "when" of each policy',
+  })
   const set = (engine: Session['engine']) => session.transaction((tx) => engine.policies.set(tx, policies, note))
   const { version } = await (gatewayModule === undefined
     ? set(session.engine)
@@ -63,64 +114,16 @@ export async function setPolicies(
   )
 }
 
-async function readPolicies(file: string): Promise<readonly Policy[]> {
-  const next = 'Give a file with a list of policies as JSON, as "outlay policies show" prints it below its first line.'
-  const text = await readFile(file, 'utf8').catch(() => {
-    throw new Misuse(`The file ${file} cannot be read.`, next)
+/** Makes the indexes by which policies find earlier transfers. */
+export async function preparePolicies(session: Session): Promise<void> {
+  const made: string[] = []
+  await session.backend.preparePolicies((step) => {
+    made.push(step)
+    session.progress(`Making ${step} …`)
   })
-  let policies: unknown
-  try {
-    policies = JSON.parse(text)
-  } catch {
-    throw new Misuse(`The file ${file} is no JSON.`, next)
-  }
-  if (countMembers(policies) !== countWritten(text))
-    throw new Misuse(
-      `The file ${file} has a member twice in one object, of which only the last would count.`,
-      'Keep one of the two, such as one "when" of each policy.',
-    )
-  return policies as readonly Policy[]
-}
-
-/** How many members the objects of a JSON text have, with repeated ones: between its strings, only a member has a colon. */
-const countWritten = (text: string): number =>
-  text
-    .split(/"(?:[^"\\]|\\.)*"/)
-    .join('')
-    .split(':').length - 1
-
-/** How many members the objects in a value have. */
-function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  const members = Object.values(value)
-  const own = Array.isArray(value) ? 0 : members.length
-  return members.reduce<number>((sum, member) => sum + countMembers(member), own)
-}
-
-/** Lists who did what. */
-export async function listAudit(
-  session: Session,
-  {
-    transferId,
-    actor,
-    limit,
-  }: {
-    readonly transferId?: string | undefined
-    readonly actor?: string | undefined
-    readonly limit?: number | undefined
-  },
-): Promise<void> {
-  const records = await session.engine.audit.list({ transferId, actor, ...(limit === undefined ? {} : { limit }) })
-  session.write(records, () =>
-    records.length === 0
-      ? 'Nothing is written down.'
-      : formatTable(records, [
-          ['at', (row) => row.at],
-          ['who', (row) => row.actor],
-          ['what', (row) => row.command],
-          ['transfer', (row) => row.transferId],
-          ['why', (row) => row.reason],
-          ['login', (row) => row.login],
-        ]),
+  session.write({ made }, () =>
+    made.length === 0
+      ? 'The indexes are there; nothing to do.'
+      : `Made ${made.join(', ')}. Policies may have newCounterparty and lookalike now.`,
   )
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EventTailOptions, HeldBackEvents, SubscriptionLag, TailedEvent } from '@outlay/adapters-pg'
-import { Id } from '@outlay/core'
+import { Id, type OperatorNote } from '@outlay/core'
 import { formatDuration } from '../output/duration.ts'
 import { formatTable, plural, printable } from '../output/table.ts'
 import type { CliContext } from '../session/cli-context.ts'
@@ -96,11 +96,14 @@ export async function replayDeadLetters(
   session: Session,
   subscription: string,
   transferId: string | undefined,
+  note?: OperatorNote,
 ): Promise<void> {
   if (transferId !== undefined) Id.parse(transferId, 'transfer')
   const { unattendedMs } = await checkSubscription(session, subscription)
   session.progress(`Replaying the dead letters of ${subscription} …`)
-  const count = await session.transaction((tx) => session.inspection.replayDeadLetters(tx, subscription, transferId))
+  const count = await session.transaction((tx) =>
+    session.inspection.replayDeadLetters(tx, subscription, transferId, note),
+  )
   const attended = unattendedMs < attendedMs
   session.write({ subscription, replayed: count, attended }, () => {
     if (count === 0) return `${subscription} has no such dead letter; nothing changed.`

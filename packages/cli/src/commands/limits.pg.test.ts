@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { outlay, testHost } from '../../test/outbox.ts'
 
@@ -69,5 +70,40 @@ describe('the commands of limits on sums', async () => {
       stderr: expect.stringContaining('not 7'),
     })
     expect(await run('limits', 'show', '--limits-version', '9')).toMatchObject({ code: 2 })
+    for (const version of ['', 'x', '1e3', '-1'])
+      expect(await run('limits', 'set', await write([daily]), ...petra, '--expected-version', version)).toMatchObject({
+        code: 2,
+      })
+    const twice = `[{"name":"daily","most":{"USD":"1","USD":"2"},"span":"day","zone":"UTC"}]`
+    expect(await run('limits', 'set', await write(twice), ...petra)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has a member twice'),
+    })
+  })
+
+  it('end all limits by --clear alone, which is for an empty list only', async () => {
+    const { version } = await json('limits', 'show')
+    const refused = await run('limits', 'set', await write([]), ...petra)
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('clear')])
+    expect(await run('limits', 'set', await write([daily]), ...petra, '--clear')).toMatchObject({ code: 2 })
+    expect(await json('limits', 'show')).toMatchObject({ version })
+    expect(await run('limits', 'set', await write([]), ...petra, '--clear')).toMatchObject({ code: 0 })
+    expect(await json('limits', 'show')).toMatchObject({ version: version + 1, limits: [] })
+  })
+
+  it("set limits by the host's catalog, from its module", async () => {
+    const file = await write([{ ...daily, most: { EURC: '5' } }])
+    expect(await run('limits', 'set', file, ...petra)).toMatchObject({ code: 2 })
+    const core = fileURLToPath(new URL('../../../core/dist/index.js', import.meta.url))
+    const module = join(folder, 'gateway.mjs')
+    await writeFile(
+      module,
+      `import { createCatalog } from ${JSON.stringify(core)}
+       export const catalog = createCatalog({ valueTypes: [{ name: 'EURC', kind: 'token', scale: 6, peg: 'EUR' }] })
+       export default { submit: async () => {}, get: async () => {} }`,
+    )
+    const set = await run('limits', 'set', file, ...petra, '--gateway-module', module)
+    expect([set.code, set.stderr]).toEqual([0, ''])
+    expect(await json('limits', 'show')).toMatchObject({ limits: [{ most: { EURC: '5' } }] })
   })
 })

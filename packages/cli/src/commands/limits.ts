@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import type { ControlNote, LimitUse, SumLimit } from '@outlay/core'
 import { formatTable, plural } from '../output/table.ts'
+import { withGateway } from '../session/gateway-module.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
+import { readJson } from './json-file.ts'
 
 /** Which one of the sums of a limit, in words. */
 export const formatSum = ({ of }: Pick<LimitUse, 'of'>): string =>
@@ -38,30 +39,24 @@ const formatUses = (uses: readonly LimitUse[]): string =>
     ['held', ({ held }) => (held === 0 ? null : String(held))],
   ])
 
-/** Replaces all limits on sums by those of a file. */
+/** Replaces all limits on sums by those of a file. With a gateway module, by an engine with the host's catalog. */
 export async function setLimits(
   session: Session,
   file: string,
-  { actor, reason, expectedVersion }: ControlNote & { readonly expectedVersion?: number | undefined },
+  note: ControlNote & { readonly expectedVersion?: number | undefined; readonly clear?: boolean | undefined },
+  gatewayModule?: string,
 ): Promise<void> {
-  const limits = await readLimits(file)
-  const note = { actor, reason, expectedVersion }
-  const { version } = await session.transaction((tx) => session.engine.limits.set(tx, limits, note))
+  const limits = await readJson<readonly SumLimit[]>(file, {
+    next: 'Give a file with a list of limits as JSON, as the member "limits" of "outlay limits show --json".',
+    example: 'one "USD" of each "most"',
+  })
+  const set = (engine: Session['engine']) => session.transaction((tx) => engine.limits.set(tx, limits, note))
+  const { version } = await (gatewayModule === undefined
+    ? set(session.engine)
+    : withGateway(session, gatewayModule, set))
   session.write({ version, limits: limits.length }, () =>
     limits.length === 0
       ? `Version ${version} has no limits: what they hold goes some seconds from now.`
-      : `${plural(limits.length, 'limit')} set, as version ${version}. What was counted stays counted where nothing but the most has changed.`,
+      : `${plural(limits.length, 'limit')} set, as version ${version}. What was counted stays counted where the sums are the same.`,
   )
-}
-
-async function readLimits(file: string): Promise<readonly SumLimit[]> {
-  const next = 'Give a file with a list of limits as JSON, as the member "limits" of "outlay limits show --json".'
-  const text = await readFile(file, 'utf8').catch(() => {
-    throw new Misuse(`The file ${file} cannot be read.`, next)
-  })
-  try {
-    return JSON.parse(text) as readonly SumLimit[]
-  } catch {
-    throw new Misuse(`The file ${file} is no JSON.`, next)
-  }
 }

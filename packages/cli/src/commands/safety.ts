@@ -43,10 +43,10 @@ const describeOthers = (names: readonly string[]): string =>
     : `Other gateways go on sending: ${names.map(printable).join(', ')}. "outlay stop --all" stops them, too.\n`
 
 /** Ends a stop, and prints what else keeps its transfers from being sent. */
-export async function startSending(session: Session, target: StopTarget): Promise<void> {
+export async function startSending(session: Session, target: StopTarget, note: OperatorNote = {}): Promise<void> {
   const accountId = accountOf(target)
   const { stops } = await engineOf(session, target)
-  const changed = await session.transaction((tx) => stops.end(tx, target))
+  const changed = await session.transaction((tx) => stops.end(tx, { ...target, ...note }))
   const name = printable(nameOf(target))
   session.begin(changed ? `The stop of ${name} is ended.` : `There is no stop of ${name}; nothing changed.`)
   const { known, doubt, holds, place } = await readCircumstances(session, accountId)

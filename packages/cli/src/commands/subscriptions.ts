@@ -1,3 +1,4 @@
+import type { OperatorNote } from '@outlay/core'
 import { plural } from '../output/table.ts'
 import { Refusal } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
@@ -15,12 +16,12 @@ export async function listSubscriptions(session: Session): Promise<void> {
 export async function removeSubscription(
   session: Session,
   name: string,
-  options: { readonly types?: readonly string[] | undefined; readonly discard?: boolean | undefined },
+  options: OperatorNote & { readonly types?: readonly string[] | undefined; readonly discard?: boolean | undefined },
 ): Promise<void> {
-  const { types, discard = false } = options
+  const { types, discard = false, actor, reason } = options
   await checkTypes(session, name, types)
   const { removed, discarded } = await session.transaction((tx) =>
-    session.engine.unsubscribe(tx, name, { types, discard }),
+    session.engine.unsubscribe(tx, name, { types, discard, actor, reason }),
   )
   if (!removed) {
     const names = (await session.inspection.subscriptions()).map((one) => one.name).join(', ')

@@ -94,7 +94,7 @@ const columns: readonly Column<TransferSummary>[] = [
   ['id', (row) => row.id],
   ['account', (row) => row.accountId],
   ['key', (row) => row.idempotencyKey],
-  ['amount', (row) => `${row.amount} ${row.currency}`],
+  ['amount', (row) => `${row.amount} ${row.currency}${row.paidAmount === null ? '' : ` (paid ${row.paidAmount})`}`],
   ['from', (row) => row.source],
   ['to', (row) => row.destination],
   ['stage', (row) => row.stage],
@@ -125,4 +125,5 @@ const csvColumns: readonly Column<TransferSummary>[] = [
   ['gateway', (row) => row.gateway],
   ['metadata', (row) => (row.metadata === null ? null : JSON.stringify(row.metadata))],
   ['batch', (row) => row.batchId],
+  ['paid_amount', (row) => row.paidAmount],
 ]

@@ -57,6 +57,15 @@ describe('outlay transfers resubmit', async () => {
     expect(await run(id, '--amount', 'many')).toMatchObject({ code: 1, stderr: expect.stringContaining('amount') })
   })
 
+  it('writes down who and why', async () => {
+    const id = await fail()
+    await host.engine.stop()
+    expect(await run(id, '--actor', 'olga', '--reason', 'the payee called')).toMatchObject({ code: 0 })
+    expect(await host.engine.audit.list({ transferId: id, command: 'transfers.resubmit' })).toMatchObject([
+      { actor: 'olga', reason: 'the payee called' },
+    ])
+  })
+
   it('keeps the wire memo, but not for another payee', async () => {
     const wired = { addressId: '01J0000000000000000000000B', valueType: 'USD', transferType: 'wire', wireMemo: 'Ann' }
     const resubmitted = async (...corrected: string[]) => {

@@ -5,7 +5,6 @@ import {
   OutlayError,
   type ReleaseNote,
   type Resolution,
-  type ResubmitOptions,
   type ReturnResolution,
   type StoredTransfer,
 } from '@outlay/core'
@@ -75,6 +74,7 @@ function describe(
     ['sent as', summary.submissionKey],
     ['client', summary.client],
     ['amount', `${summary.amount} ${summary.currency}`],
+    ['paid', summary.paidAmount === null ? null : `${summary.paidAmount} ${summary.currency}`],
     ['from', summary.source],
     ['to', summary.destination],
     ['stage', summary.reason === null ? summary.stage : `${summary.stage} (${summary.reason})`],
@@ -261,7 +261,8 @@ async function readHoldsOf(session: Session, accountIds: readonly string[]) {
   return held
 }
 
-async function readAll(session: Session, ids: readonly string[]): Promise<readonly StoredTransfer[]> {
+/** Reads transfers; throws `transfer_not_found` for an id that there is none of. */
+export async function readAll(session: Session, ids: readonly string[]): Promise<readonly StoredTransfer[]> {
   const transfers: StoredTransfer[] = []
   for (const id of ids) {
     const transfer = await session.engine.transfers.get(id)
@@ -269,101 +270,4 @@ async function readAll(session: Session, ids: readonly string[]): Promise<readon
     transfers.push(transfer)
   }
   return transfers
-}
-
-/**
- * Enqueues the request of a failed or canceled transfer again, as a new one with a new key. With a gateway module, by an engine with the
- * host's catalog and environment. Returns the exit code: 1 when an earlier resubmission has ended without a payment, too.
- */
-export async function resubmitTransfer(
-  session: Session,
-  id: string,
-  given: Omit<ResubmitOptions, 'amount' | 'destination'> & Correction,
-  gatewayModule?: string,
-): Promise<number> {
-  const { amount, to, ...others } = given
-  const isCorrected = amount !== undefined || to !== undefined
-  const options = { ...others, ...(isCorrected ? await readCorrection(session, Id.parse(id), { amount, to }) : {}) }
-  const resubmit = ({ transfers }: Session['engine']) =>
-    session.transaction((tx) => transfers.resubmit(tx, Id.parse(id), options))
-  const again =
-    gatewayModule === undefined ? await resubmit(session.engine) : await withGateway(session, gatewayModule, resubmit)
-  const { id: newId, idempotencyKey, reused, stage, status } = again
-  session.begin(
-    reused
-      ? `The key ${idempotencyKey} has this request already, as ${newId}, which is ${status} (${stage}); nothing was enqueued.${describeReused(again)}`
-      : `${newId} enqueued under the new key ${idempotencyKey}, with the ${isCorrected ? 'corrected ' : ''}request of ${id}.`,
-  )
-  const holds = await readHolds(session, again.accountId)
-  const alike = await unlessUnreadable(findAlike(session, Id.parse(id), newId))
-  session.write({ id: newId, idempotencyKey, reused, stage, status, resubmits: id, holds, alike }, () =>
-    [...(reused ? [] : [formatHolds(holds)]), formatAlike(alike, newId)].filter((part) => part !== '').join('\n'),
-  )
-  return reused && isUnpaid(again) ? 1 : 0
-}
-
-/** Another transfer that asks for the same payment. */
-type Alike = Pick<StoredTransfer, 'id' | 'idempotencyKey' | 'stage' | 'status'>
-
-/** Other transfers with the request of the ended one or the new one, enqueued within a day of it, that have paid or may pay. */
-async function findAlike(session: Session, endedId: string, newId: string): Promise<readonly Alike[]> {
-  const both = [endedId, newId]
-  const found = new Set<string>()
-  for (const one of both) for (const id of (await session.inspection.evidence(one))?.sameRequest ?? []) found.add(id)
-  const others = await readAll(
-    session,
-    [...found].filter((one) => !both.includes(one)),
-  )
-  return others
-    .filter((one) => !isUnpaid(one))
-    .map(({ id, idempotencyKey, stage, status }) => ({ id, idempotencyKey, stage, status }))
-}
-
-/** Warns of a payment that may be made twice: a resubmission by hand of an earlier release left no trace. */
-function formatAlike(alike: readonly Alike[] | undefined, newId: string): string {
-  if (alike === undefined)
-    return `Whether another transfer asks for the same could not be read: see "outlay prove ${newId}".`
-  const lines = alike.map(
-    ({ id, idempotencyKey, stage, status }) => `  ${id}, key ${idempotencyKey}: ${stage}/${status}`,
-  )
-  if (lines.length === 0) return ''
-  const next = `If it is the same payment, cancel one of them: "outlay transfers cancel ${newId}".`
-  return [
-    `Beware: the account asks for the same within a day in ${plural(lines.length, 'other transfer')}. ${next}`,
-    ...lines,
-  ].join('\n')
-}
-
-/** What a person corrects of a transfer: the amount in the same currency, and the id of another address of the same kind. */
-interface Correction {
-  readonly amount?: string | undefined
-  readonly to?: string | undefined
-}
-
-async function readCorrection(
-  session: Session,
-  id: string,
-  { amount, to }: Correction,
-): Promise<Pick<ResubmitOptions, 'amount' | 'destination'>> {
-  const [transfer] = await readAll(session, [id])
-  if (transfer === undefined) return {}
-  // The memo is of the payee.
-  const { address: _summary, addressId: _id, wireMemo: _memo, ...leg } = transfer.request.destination
-  return {
-    ...(amount === undefined ? {} : { amount: { ...transfer.request.amount, value: amount } }),
-    ...(to === undefined ? {} : { destination: { ...leg, addressId: to } }),
-  }
-}
-
-const isUnpaid = ({ stage, status }: Pick<StoredTransfer, 'stage' | 'status'>) =>
-  stage === 'settled' && status !== 'complete'
-
-/** What to do about the transfer that has the key already. */
-function describeReused(again: Pick<StoredTransfer, 'id' | 'stage' | 'status'>): string {
-  const { id, stage, status } = again
-  if (isUnpaid(again))
-    return ` It is ${status} too: "outlay transfers resubmit ${id}" enqueues it again, or says why not.`
-  if (stage === 'settled') return ' It has paid.'
-  if (stage === 'blocked') return ` A person has to decide about it: "outlay prove ${id}" shows why.`
-  return ` It is under way: "outlay transfers show ${id}" shows what it waits for.`
 }

@@ -50,6 +50,23 @@ describe('a diagnosis', () => {
     expect(diagnose({ ...well, obstructed: many }, connection)[0]?.what).toMatch(/of a4 for 5s.*; and 245 more\.$/)
   })
 
+  it('finds of what another amount was paid, and of what more came back than that', () => {
+    const one = { count: 2, samples: ['a', 'b'], oldestMs: hour }
+    const paid = (more: object) => ({ transfers: { ...well.transfers, ...more } })
+    expect(codes(paid({ paidOtherwise: one }))).toEqual(['warning paid_another_amount'])
+    expect(codes(paid({ paidOtherwise: one, returnedBeyond: one }))).toEqual([
+      'serious returned_more_than_paid',
+      'warning paid_another_amount',
+    ])
+  })
+
+  it('finds entries of the audit that no worker has added to the chain for five minutes', () => {
+    const unchained = (oldestMs: number) => ({ unchained: { count: 1, samples: ['7'], oldestMs } })
+    expect(codes(unchained(hour / 12 - 1))).toEqual([])
+    expect(codes(unchained(hour / 12))).toEqual(['warning audit_unchained'])
+    expect(codes(unchained(hour))).toEqual(['serious audit_unchained'])
+  })
+
   it('finds what nobody has approved or released for three days', () => {
     const held = (oldestMs: number) => ({
       transfers: { ...well.transfers, held: { count: 2, samples: ['a', 'b'], oldestMs } },

@@ -3,12 +3,14 @@ import { supervisionLimitMs } from '../commands/status.ts'
 import { formatDuration } from '../output/duration.ts'
 import { plural } from '../output/table.ts'
 import { diagnoseDeferredTransfers, diagnoseHeld, diagnoseUnadopted, diagnoseUnread } from './deferred.ts'
-import { type Finding, serious, warning } from './finding.ts'
+import { type Finding, graded, serious, warning } from './finding.ts'
 import { diagnoseGateways } from './gateways.ts'
 import { diagnoseLate } from './late.ts'
 import { diagnoseObstructed } from './obstructed.ts'
+import { diagnosePaid } from './paid.ts'
 import { diagnoseSending } from './sending.ts'
 import { limits } from './thresholds.ts'
+import { diagnoseUnchained } from './unchained.ts'
 
 /** The facts about a connection to the server. */
 export interface ConnectionFacts {
@@ -28,9 +30,11 @@ export function diagnose(facts: HealthFacts, connection: ConnectionFacts): reado
     ...diagnoseServer(facts, connection),
     ...diagnoseWorkers(facts),
     ...diagnoseJobs(facts),
+    ...diagnosePaid(facts),
     ...diagnoseTransfers(facts),
     ...diagnoseDeferredTransfers(facts),
     ...diagnoseHeld(facts),
+    ...diagnoseUnchained(facts),
     ...diagnoseUnadopted(facts),
     ...diagnoseUnread(facts),
     ...diagnoseAccounts(facts),
@@ -50,11 +54,6 @@ function name({ samples, count }: Group): string {
 }
 
 const since = ({ oldestMs }: Group) => formatDuration(oldestMs ?? 0)
-
-function graded(over: number, limit: { readonly warning: number; readonly serious: number }) {
-  if (over >= limit.serious) return serious
-  return over >= limit.warning ? warning : undefined
-}
 
 function diagnoseServer({ server }: HealthFacts, connection: ConnectionFacts): readonly Finding[] {
   const findings: Finding[] = []

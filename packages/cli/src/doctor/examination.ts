@@ -5,6 +5,7 @@ import type { Finding } from './finding.ts'
 import { diagnoseLocks, diagnoseUnchecked } from './locks.ts'
 import { diagnoseObjects } from './objects.ts'
 import { diagnoseSchema } from './schema.ts'
+import { diagnoseScreening } from './screening.ts'
 
 /** Where problems are searched: the reads of a database, and what it is called in the findings. */
 export type Examined = Pick<Session, 'inspection' | 'schema' | 'database' | 'server'>
@@ -53,8 +54,9 @@ async function examineAll(
     if (objects.length === 0 || !isLacking(error)) throw error
   })
   if (health === undefined) return [...objects, ...locks, ...schema]
+  const screening = diagnoseScreening(await inspection.screening())
   onProgress?.('Waiting for a notification …')
   const connection = (await testConnection?.()) ?? untested
   const more = (await findMore?.()) ?? []
-  return [...objects, ...locks, ...schema, ...diagnose(health, connection), ...more]
+  return [...objects, ...locks, ...schema, ...diagnose(health, connection), ...screening, ...more]
 }

@@ -27,3 +27,9 @@ export const warning = (code: string, what: string, cure: string): Finding => ({
   what,
   cure,
 })
+
+/** Makes a finding of a severity by a limit of each; undefined below both. */
+export function graded(over: number, limit: { readonly warning: number; readonly serious: number }) {
+  if (over >= limit.serious) return serious
+  return over >= limit.warning ? warning : undefined
+}

@@ -14,7 +14,7 @@ export async function diagnoseLimits(session: Session): Promise<readonly Finding
       cure: 'Nothing, where that is meant: what fits goes by itself. "outlay transfers release --hold limit --policy NAME" lets one go, and "outlay limits set" raises a limit.',
     }),
     ...find(large, 'limit_too_small', ({ tooLarge }) => tooLarge, {
-      are: 'more than a limit alone, and held until somebody acts',
+      are: 'more than a limit alone, or stated in another currency with a quote, and held until somebody acts',
       cure: '"outlay transfers list --stage held" shows them; "outlay transfers release --hold limit --policy NAME" or "reject" each, or raise the limit ("outlay limits set").',
     }),
   ]

@@ -18,26 +18,23 @@ export function addBatches(program: Command, perform: Perform): void {
     .action((id: string, _options: unknown, command: Command) =>
       perform(command, (session, { showBatch }) => showBatch(session, id)),
     )
-  batches
-    .command('close')
+  withNote(batches.command('close'))
     .description('let a batch take no further transfers, so that it can complete')
     .argument('<batch>', 'id')
-    .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { closeBatch }) => closeBatch(session, id)),
+    .action((id: string, note: NoteOptions, command: Command) =>
+      perform(command, (session, { closeBatch }) => closeBatch(session, id, note)),
     )
-  batches
-    .command('pause')
+  withNote(batches.command('pause'))
     .description('keep the transfers of a batch from being submitted')
     .argument('<batch>', 'id')
-    .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { pauseBatch }) => pauseBatch(session, id)),
+    .action((id: string, note: NoteOptions, command: Command) =>
+      perform(command, (session, { pauseBatch }) => pauseBatch(session, id, note)),
     )
-  batches
-    .command('resume')
+  withNote(batches.command('resume'))
     .description('resume a paused batch')
     .argument('<batch>', 'id')
-    .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { resumeBatch }) => resumeBatch(session, id)),
+    .action((id: string, note: NoteOptions, command: Command) =>
+      perform(command, (session, { resumeBatch }) => resumeBatch(session, id, note)),
     )
   batches
     .command('approve')

@@ -1,4 +1,6 @@
+import type { ScreeningDecision } from '@outlay/core'
 import type { Command } from 'commander'
+import type { CliContext } from '../session/cli-context.ts'
 import { collect, parseCount, parseVersion } from './count.ts'
 import type { Perform } from './perform.ts'
 
@@ -46,10 +48,18 @@ export function addHolding(transfers: Command, perform: Perform): void {
     .action((ids: string[], { actor, reason }: ControlOptions, command: Command) =>
       perform(command, (session, { rejectTransfers }) => rejectTransfers(session, ids, { actor, reason })),
     )
+  withControlNote(transfers.command('answer-screening'))
+    .description('answer what the screening of a transfer has put on hold')
+    .argument('<transfer>', 'id')
+    .requiredOption('--result <answer>', 'pass lets it go, refuse ends it as canceled, hold keeps it')
+    .option('--case <id>', 'the case that it is about, as "transfers show" has it; a pass needs it where there is one')
+    .action((id: string, options: ScreeningDecision, command: Command) =>
+      perform(command, (session, { answerScreening }) => answerScreening(session, id, options)),
+    )
 }
 
 /** Adds the commands about policies and the audit. */
-export function addPolicies(program: Command, perform: Perform): void {
+export function addPolicies(program: Command, perform: Perform, around: CliContext): void {
   const policies = program.command('policies').description('policies: which transfers are held or refused')
   policies
     .command('show')
@@ -70,7 +80,20 @@ export function addPolicies(program: Command, perform: Perform): void {
     .action((file: string, { gatewayModule, ...options }: SetOptions, command: Command) =>
       perform(command, (session, { setPolicies }) => setPolicies(session, file, options, gatewayModule)),
     )
-  program
+  policies
+    .command('prepare')
+    .description(
+      'make the indexes that policies about new payees and about transfers that are alike need; nobody waits, and it may be run again',
+    )
+    .action((_: object, command: Command) =>
+      perform(command, (session, { preparePolicies }) => preparePolicies(session)),
+    )
+  addAudit(program, perform, around)
+}
+
+/** Adds the commands about the audit. */
+function addAudit(program: Command, perform: Perform, around: CliContext): void {
+  const audit = program
     .command('audit')
     .description('who did what, and why, the newest first')
     .option('--transfer <id>', 'only about this transfer')
@@ -78,6 +101,23 @@ export function addPolicies(program: Command, perform: Perform): void {
     .option('--limit <count>', 'at most so many (default: 50)', parseCount)
     .action(({ transfer: transferId, by: actor, limit }: AuditOptions, command: Command) =>
       perform(command, (session, { listAudit }) => listAudit(session, { transferId, actor, limit })),
+    )
+  audit
+    .command('verify')
+    .description(
+      'compare all entries with their chain of hashes, and print its end as an anchor; exits with 1 when something was changed',
+    )
+    .option('--anchor <text>', 'as an earlier comparison has printed it; may be repeated', collect, [])
+    .action(({ anchor }: { anchor: string[] }, command: Command) =>
+      perform(command, (session, { verifyAudit }) => verifyAudit(session, anchor)),
+    )
+  audit
+    .command('export')
+    .description('all entries in the order of their chain, as JSON lines')
+    .option('--csv', 'as CSV')
+    .option('--after <position>', 'only what is behind this position of the chain', parseVersion)
+    .action((options: { csv?: true; after?: number }, command: Command) =>
+      perform(command, (session, { exportAudit }) => exportAudit(session, around, options)),
     )
 }
 

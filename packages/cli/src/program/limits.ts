@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { parseCount } from './count.ts'
+import { parseCount, parseVersion } from './count.ts'
 import type { Perform } from './perform.ts'
 
 /** Adds the commands about limits on sums. */
@@ -18,12 +18,21 @@ export function addLimits(program: Command, perform: Perform): void {
     .argument('<file>', 'path')
     .requiredOption('--actor <name>', 'who does it, for the audit')
     .requiredOption('--reason <text>', 'why, for the audit')
-    .option('--expected-version <number>', 'refuse it when the limits are of another version', Number)
-    .action(
-      (
-        file: string,
-        options: { readonly actor: string; readonly reason: string; readonly expectedVersion?: number },
-        command: Command,
-      ) => perform(command, (session, { setLimits }) => setLimits(session, file, options)),
+    .option('--expected-version <number>', 'refuse it when the limits are of another version', parseVersion)
+    .option('--clear', 'the file has an empty list, which ends all limits: what they hold goes')
+    .option(
+      '--gateway-module <file>',
+      "a module that exports the host's gateway and its catalog, where that is one of its own",
     )
+    .action((file: string, { gatewayModule, ...options }: SetOptions, command: Command) =>
+      perform(command, (session, { setLimits }) => setLimits(session, file, options, gatewayModule)),
+    )
+}
+
+interface SetOptions {
+  readonly actor: string
+  readonly reason: string
+  readonly expectedVersion?: number
+  readonly clear?: true
+  readonly gatewayModule?: string
 }

@@ -5,14 +5,16 @@ import { parseDuration } from '../output/duration.ts'
 import type { CliContext } from '../session/cli-context.ts'
 import { Misuse } from '../session/problem.ts'
 import type { GlobalOptions } from '../session/session.ts'
-import { addAccountMove } from './account-move.ts'
+import { addAccounts } from './accounts.ts'
 import { addBatches } from './batches.ts'
+import { addConsole } from './console.ts'
 import { addHolding, addPolicies } from './control.ts'
 import { parseCount } from './count.ts'
 import { addLimits } from './limits.ts'
 import { loadCommands, type Perform } from './perform.ts'
 import { addResolve, addResolveReturn } from './resolve.ts'
 import { addSafety, type NoteOptions, withNote } from './safety.ts'
+import { addStats } from './stats.ts'
 import { addTransferList } from './transfer-list.ts'
 
 /** Creates the commands. `onCode` gets the exit code of a command that has one of its own. */
@@ -45,13 +47,15 @@ export function createProgram(around: CliContext, version: string, onCode: (code
     .showHelpAfterError('Run it with --help for its arguments and options.')
   addPlace(program, perform, around)
   addTransfers(program, perform)
-  addAccounts(program, perform, around)
+  addAccounts(program, perform, around, onCode)
   addBatches(program, perform)
   addEvents(program, perform, around)
   addSubscriptions(program, perform)
   addSafety(program, perform)
-  addPolicies(program, perform)
+  addPolicies(program, perform, around)
   addLimits(program, perform)
+  addStats(program, perform)
+  addConsole(program, perform)
   checkOptions(program)
   return program
 }
@@ -194,7 +198,7 @@ function addTransfers(program: Command, perform: Perform): void {
     .argument('<transfer>', 'id')
     .option(
       '--key <key>',
-      'idempotency key of the new one (default: derived from the key of the ended one, k:resubmit from k, so that there is only one)',
+      'idempotency key of the new one (default: derived from the key of the ended one, k:resubmit from k, or k:at:name at another gateway, so that there is only one)',
     )
     .option('--not-before <time>', 'when to send it at the earliest, or "now" (default: as the ended one)')
     .option('--expires-at <time>', 'when to send it at the latest, or "never" (default: as the ended one)')
@@ -204,9 +208,14 @@ function addTransfers(program: Command, perform: Perform): void {
     )
     .option('--to <address>', 'id of the address where it should have gone (default: as the ended one)')
     .option(
+      '--gateway <name>',
+      'send it at this gateway, where its own has never accepted it (default: as the ended one)',
+    )
+    .option(
       '--actor <name>',
       'who resubmits it, for the audit; needed where a policy holds it, and this person does not approve it',
     )
+    .option('--reason <text>', 'why, for the audit')
     .option(
       '--gateway-module <file>',
       "a module that exports the host's gateway, and its catalog if it has one of its own",
@@ -224,7 +233,9 @@ interface ResubmitCommandOptions {
   readonly expiresAt?: string
   readonly amount?: string
   readonly to?: string
+  readonly gateway?: string
   readonly actor?: string
+  readonly reason?: string
   readonly gatewayModule?: string
 }
 
@@ -234,83 +245,19 @@ const readAgain = ({
   expiresAt,
   amount,
   to,
+  gateway,
   actor,
+  reason,
 }: Omit<ResubmitCommandOptions, 'gatewayModule'>) => ({
   amount,
   to,
+  ...(gateway === undefined ? {} : { gateway }),
   ...(actor === undefined ? {} : { createdBy: actor }),
+  ...(reason === undefined ? {} : { reason }),
   idempotencyKey: key,
   notBefore: notBefore === 'now' ? null : notBefore,
   expiresAt: expiresAt === 'never' ? null : expiresAt,
 })
-
-interface LimitOptions {
-  readonly rate?: Limit
-  readonly concurrency?: Limit
-  readonly weight?: Limit
-}
-
-/** A limit as typed; "none" resets it. */
-type Limit = number | 'none'
-
-const limitOf = (limit: Limit | undefined): number | null | undefined => (limit === 'none' ? null : limit)
-
-function addAccounts(program: Command, perform: Perform, around: CliContext): void {
-  const accounts = program.command('accounts').description('accounts: list, pause, resume, limit and move them')
-  accounts
-    .command('list')
-    .description('accounts with unsettled transfers, paused ones and ones with limits')
-    .option('--paused', 'only paused ones')
-    .option('--limit <count>', 'at most this many', parseCount, 1000)
-    .action((options: { paused?: true; limit: number }, command: Command) =>
-      perform(command, (session, { listAccounts }) => listAccounts(session, options)),
-    )
-  accounts
-    .command('pause')
-    .description("keep an account's transfers from being submitted")
-    .argument('<account>', 'id')
-    .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { pauseAccount }) => pauseAccount(session, id), 'what it uses'),
-    )
-  accounts
-    .command('resume')
-    .description('resume a paused account')
-    .argument('<account>', 'id')
-    .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { resumeAccount }) => resumeAccount(session, id)),
-    )
-  addAccountLimits(accounts, perform)
-  accounts
-    .command('funds-arrived')
-    .description('send the transfers of an account that await funds again')
-    .argument('<account>', 'id')
-    .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { fundAccount }) => fundAccount(session, id)),
-    )
-  accounts
-    .command('retry-credentials')
-    .description('probe the credentials of an account at once, after the service refused them')
-    .argument('<account>', 'id')
-    .action((id: string, _options: unknown, command: Command) =>
-      perform(command, (session, { retryAccountCredentials }) => retryAccountCredentials(session, id)),
-    )
-  addAccountMove(accounts, around)
-}
-
-function addAccountLimits(accounts: Command, perform: Perform): void {
-  accounts
-    .command('limit')
-    .description('show and change the limits of an account; "none" resets one')
-    .argument('<account>', 'id')
-    .option('--rate <number>', 'most submissions per second, over all workers', parseLimit)
-    .option('--concurrency <number>', 'most submissions under way at once, over all workers', parseLimit)
-    .option('--weight <number>', 'share in the order of dispatch, relative to the 1 of others', parseLimit)
-    .action((id: string, options: LimitOptions, command: Command) => {
-      const { rate, concurrency, weight } = options
-      const change = { ratePerSecond: limitOf(rate), concurrency: limitOf(concurrency), weight: limitOf(weight) }
-      return perform(command, (session, { limitAccount }) => limitAccount(session, id, change))
-    })
-}
 
 interface TailOptions {
   readonly account?: string
@@ -346,13 +293,12 @@ function addEvents(program: Command, perform: Perform, around: CliContext): void
     .action((subscription: string | undefined, options: { limit: number }, command: Command) =>
       perform(command, (session, { listDeadLetters }) => listDeadLetters(session, subscription, options.limit)),
     )
-  events
-    .command('replay')
+  withNote(events.command('replay'))
     .description('return the dead letters of a subscription to delivery')
     .argument('<subscription>', 'name')
     .option('--transfer <id>', 'only those of this transfer')
-    .action((subscription: string, options: { transfer?: string }, command: Command) =>
-      perform(command, (session, { replayDeadLetters }) => replayDeadLetters(session, subscription, options.transfer)),
+    .action((subscription: string, { transfer, ...note }: NoteOptions & { transfer?: string }, command: Command) =>
+      perform(command, (session, { replayDeadLetters }) => replayDeadLetters(session, subscription, transfer, note)),
     )
 }
 
@@ -364,22 +310,14 @@ function addSubscriptions(program: Command, perform: Perform): void {
     .action((_options: unknown, command: Command) =>
       perform(command, (session, { listSubscriptions }) => listSubscriptions(session)),
     )
-  subscriptions
-    .command('remove')
+  withNote(subscriptions.command('remove'))
     .description('remove a subscription that no process uses any more; refused while it has events to handle')
     .argument('<subscription>', 'name')
     .option('--types <type...>', 'only these types of it')
     .option('--discard', 'delete its undelivered events, dead letters included')
-    .action((name: string, options: { types?: string[]; discard?: true }, command: Command) =>
+    .action((name: string, options: NoteOptions & { types?: string[]; discard?: true }, command: Command) =>
       perform(command, (session, { removeSubscription }) => removeSubscription(session, name, options)),
     )
-}
-
-/** The engine checks the range. */
-function parseLimit(text: string): Limit {
-  if (text === 'none') return text
-  if (!/^\d{1,9}(\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It is a number, or none.')
-  return Number(text)
 }
 
 function parseTime(text: string): number {

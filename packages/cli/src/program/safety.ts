@@ -50,11 +50,11 @@ export function addSafety(program: Command, perform: Perform): void {
         'what it uses',
       )
     })
-  withTarget(program.command('start-sending'))
+  withNote(withTarget(program.command('start-sending')))
     .description('end a stop')
-    .action((options: TargetOptions, command: Command) => {
+    .action(({ reason, actor, ...options }: TargetOptions, command: Command) => {
       const target = readTarget(options)
-      return perform(command, (session, { startSending }) => startSending(session, target))
+      return perform(command, (session, { startSending }) => startSending(session, target, { reason, actor }))
     })
   withNote(program.command('fence'))
     .description('send nothing until a reconciliation with the service')
@@ -71,7 +71,7 @@ export function addSafety(program: Command, perform: Perform): void {
   addReconcile(program, perform)
 }
 
-interface ReconcileCommandOptions {
+interface ReconcileCommandOptions extends NoteOptions {
   readonly since: Date
   readonly gatewayModule: string
   readonly account: string[]
@@ -79,12 +79,10 @@ interface ReconcileCommandOptions {
   readonly uniqueNotes?: true
   readonly dryRun?: true
   readonly acknowledge?: true
-  readonly actor?: string
 }
 
 function addReconcile(program: Command, perform: Perform): void {
-  program
-    .command('reconcile')
+  withNote(program.command('reconcile'))
     .description(
       'compare with the list of the service after a restore, and lift the fence; exits with 1 while it stays',
     )
@@ -105,7 +103,6 @@ function addReconcile(program: Command, perform: Perform): void {
     )
     .option('--dry-run', 'only print what would be done')
     .option('--acknowledge', 'lift the fence although differences stay open; blocked transfers stay blocked')
-    .option('--actor <name>', 'who does it, for the record')
     .action(({ gatewayModule, account, match, ...options }: ReconcileCommandOptions, command: Command) =>
       perform(command, (session, { runReconciliation }) =>
         runReconciliation(session, gatewayModule, {

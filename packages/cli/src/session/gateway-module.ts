@@ -13,7 +13,7 @@ export async function withGateway<T>(
   work: (engine: Engine<pg.PoolClient>) => Promise<T>,
 ): Promise<T> {
   const { gateways, catalog } = await loadModule(gatewayModule)
-  // Nothing is routed here: what is enqueued again keeps its gateway.
+  // Nothing is routed here: what is enqueued again keeps its gateway, or somebody names another one.
   const route = () => Object.keys(gateways)[0] ?? defaultGateway
   try {
     return await work(createEngine({ backend: session.backend, gateways, route, catalog }))

@@ -17,6 +17,8 @@ export interface GlobalOptions {
   readonly node?: string | undefined
   /** Tables of the host that commit with payouts; from the file. */
   readonly colocated?: readonly string[] | undefined
+  /** The table that makes Citus commit in two phases; from the file. */
+  readonly pin?: string | undefined
 }
 
 /** What a command works with: the database and the engine, and an output. */
@@ -48,6 +50,8 @@ export interface Session {
   readonly json: boolean
   /** Tables of the host that commit with payouts. */
   readonly colocated: readonly string[]
+  /** The table that makes Citus commit in two phases; undefined where there is none. */
+  readonly pin: string | undefined
 }
 
 /** The command line never sends: workers do, in the host's own processes. */
@@ -114,6 +118,7 @@ function openSession(pool: pg.Pool, options: GlobalOptions, around: CliContext):
     signal: around.signal,
     json,
     colocated: options.colocated ?? [],
+    pin: options.pin,
   }
 }
 

@@ -69,7 +69,7 @@ describe('accounts move', async () => {
       const { findings } = JSON.parse(stdout) as {
         readonly findings: readonly { readonly code: string; readonly cure: string }[]
       }
-      return findings.filter(({ code }) => code === 'move_unfinished').map(({ cure }) => cure)
+      return findings.filter(({ code }) => code.startsWith('move_')).map(({ code, cure }) => `${code} ${cure}`)
     }
     const begin = (since: string) =>
       host.pool.query(
@@ -82,7 +82,11 @@ describe('accounts move', async () => {
     expect(codes(await diagnose())).toEqual([])
     await begin('10 minutes')
     const found = await diagnose()
-    expect([found.code, codes(found)]).toEqual([1, [expect.stringContaining('accounts move stuck --to west')]])
+    const named = (code: string) => expect.stringMatching(`^${code} .*accounts move stuck --to west`)
+    expect([found.code, codes(found)]).toEqual([1, [named('move_unfinished')]])
+    // A copy keeps nothing from being sent, and stays until somebody goes on.
+    await host.pool.query(`update outlay.departed_account set state = 'expecting'`)
+    expect(codes(await diagnose())).toEqual([named('move_copy')])
   })
 
   it('refuses what it cannot do, and says what to give', async () => {

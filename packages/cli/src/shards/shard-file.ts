@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { CitusNodeOptions } from '@outlay/adapters-pg'
 import type { CliContext } from '../session/cli-context.ts'
 import { Misuse, Refusal } from '../session/problem.ts'
 
@@ -10,6 +11,8 @@ export interface ShardFile {
   readonly nodes: ReadonlyMap<string, string>
   /** Tables of the host that commit with payouts; for the doctor, on Citus. */
   readonly colocated: readonly string[]
+  /** What nodes are in a Citus cluster, by their names. */
+  readonly citus: ReadonlyMap<string, CitusNodeOptions>
   /** Connection string of the database of the directory, and its schema; undefined where the file has none. */
   readonly directory: { readonly url: string; readonly schema: string | undefined } | undefined
   /** Names the node of an account; undefined where the file has no function for it. */
@@ -25,7 +28,7 @@ const next =
  */
 export async function readShardFile(path: string, around: Pick<CliContext, 'env'>): Promise<ShardFile> {
   const given = await load(path)
-  const { nodes, colocated = [], route, directory } = given
+  const { nodes, colocated = [], citus = {}, route, directory } = given
   if (typeof nodes !== 'object' || nodes === null || Object.keys(nodes).length === 0)
     throw new Refusal(`The file ${path} has no "nodes".`, next)
   const read = Object.entries(nodes).map(([name, url]) => [name, readUrl(name, url, around)] as const)
@@ -35,6 +38,7 @@ export async function readShardFile(path: string, around: Pick<CliContext, 'env'
     throw new Refusal(`The "route" of ${path} is no function.`, 'Export the function that shards() has.')
   return {
     ...{ nodes: new Map(read), colocated, route: route as ShardFile['route'] },
+    citus: readCitus(citus, new Map(read)),
     directory: directory === undefined ? undefined : readDirectory(directory, around),
   }
 }
@@ -53,6 +57,21 @@ async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
     throw new Refusal(`The file ${path} cannot be read: ${error instanceof Error ? error.name : 'it fails'}.`, next)
   }
   throw new Refusal(`The file ${path} has no object.`, next)
+}
+
+/** `{ "east": { "at": "worker-1:5432", "pin": "app.outlay_pin" } }`. */
+function readCitus(given: unknown, nodes: ReadonlyMap<string, string>): ShardFile['citus'] {
+  const how = 'Write it as { "east": { "at": "worker-1:5432" } }, with the host and port that pg_dist_node has.'
+  if (typeof given !== 'object' || given === null) throw new Refusal('The "citus" of the file is no object.', how)
+  const read = Object.entries(given).map(([name, value]) => {
+    if (!nodes.has(name)) throw new Refusal(`The "citus" of the file names "${name}", which is no node of it.`, how)
+    const { at, pin, ...others } = typeof value === 'object' && value !== null ? (value as CitusNodeOptions) : {}
+    const isRead = [at, pin].every((one) => one === undefined || typeof one === 'string')
+    if (!isRead || Object.keys(others).length > 0 || (at ?? pin) === undefined)
+      throw new Refusal(`The "citus" of the node "${name}" has no "at" or "pin" that can be read.`, how)
+    return [name, { at, pin }] as const
+  })
+  return new Map(read)
 }
 
 /** A connection string, or `{ url, schema }`. */

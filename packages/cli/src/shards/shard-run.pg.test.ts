@@ -90,6 +90,43 @@ describe('with a file of shards', async () => {
     await west.query('truncate outlay.account')
   })
 
+  it('ends a stop of an account on every node, since it was set on every one before there were transfers', async () => {
+    const enqueue = await open()
+    const stops = async () =>
+      Promise.all([host.pool, west].map(async (on) => (await on.query('select name from outlay.stop')).rows.length))
+    expect(Object.keys((await read(both, 'stop', '--account', 'w-9')).nodes)).toEqual(['east', 'west'])
+    await enqueue('w-9')
+    expect(await stops()).toEqual([1, 1])
+    expect(await read(both, 'start-sending', '--account', 'w-9')).toMatchObject({
+      code: 0,
+      nodes: { east: { changed: true }, west: { changed: true } },
+    })
+    expect(await stops()).toEqual([0, 0])
+    expect(Object.keys((await read(routed, 'start-sending', '--account', 'w-9')).nodes)).toEqual(['west'])
+  })
+
+  it('says of what is between two nodes that it moves, and not that no node has it', async () => {
+    const enqueue = await open()
+    const { id } = await enqueue('w-1')
+    await host.pool.query(
+      `insert into outlay.moved_row values ('w-1', 'transfer', $1, '[]'), ('w-1', 'batch', 'batch-1', '[]')`,
+      [id],
+    )
+    await host.pool.query(
+      `insert into outlay.departed_account (account_id, to_node, version, state) values ('w-1', 'west', 1, 'packed')`,
+    )
+    await west.query('truncate outlay.transfer cascade')
+    for (const args of [
+      ['transfers', 'cancel', id],
+      ['batches', 'pause', 'batch-1'],
+      ['accounts', 'pause', 'w-1'],
+    ]) {
+      const { code, stderr } = await run(both, ...args)
+      expect([code, stderr]).toEqual([1, expect.stringContaining('moves to another node at this moment')])
+    }
+    await host.pool.query('truncate outlay.moved_row, outlay.departed_account')
+  })
+
   it('does the others where a node does not answer, names that one, and fails', async () => {
     await open()
     const stopped = await read(broken, 'stop', '--all')

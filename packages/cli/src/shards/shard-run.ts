@@ -41,7 +41,12 @@ export async function runOnShards(
   const names = target.scope === 'node' ? [target.name] : [...file.nodes.keys()]
   const runFound = async ({ node, problem }: Found): Promise<NodeRun> =>
     problem === undefined
-      ? runAt(node, { ...options, colocated: file.colocated, databaseUrl: file.nodes.get(node) }, around, run)
+      ? runAt(
+          node,
+          { ...options, colocated: file.colocated, pin: file.citus.get(node)?.pin, databaseUrl: file.nodes.get(node) },
+          around,
+          run,
+        )
       : { node, code: 1, output: '', problem }
   // Whoever stops payments does not wait for a node that is dead.
   const begun = new Map<string, Promise<NodeRun>>()
@@ -68,6 +73,8 @@ interface Found {
   readonly node: string
   /** Whether it has what the command names; undefined when the command names nothing, or when that is not known. */
   readonly has: boolean | undefined
+  /** True where it is between this node and another one. */
+  readonly isMoving?: boolean | undefined
   readonly problem?: Problem | undefined
 }
 
@@ -76,6 +83,27 @@ const queries = {
   account: (schema: string) => `select exists (select from ${schema}.transfer t where t.account_id = any ($1)) as has`,
   batch: (schema: string) => `select exists (select from ${schema}.batch b where b.id = any ($1)) as has`,
 } as const
+
+const ofTransfersAndBatches = (schema: string) =>
+  `select bool_or(${schema}.is_moving(i.id)) as moves from unnest($1::text[]) as i (id)`
+
+const movingQueries = {
+  transfer: ofTransfersAndBatches,
+  batch: ofTransfersAndBatches,
+  account: (schema: string) =>
+    `select exists (select from ${schema}.departed_account d where d.account_id = any ($1) and d.state not in ('here', 'departed', 'expecting')) as moves`,
+} as const
+
+/** A node of an earlier release knows of no moves. */
+async function findMoving(client: pg.Client, text: string, ids: readonly string[]): Promise<boolean> {
+  try {
+    const { rows } = await client.query(text, [ids])
+    return rows[0]?.moves === true
+  } catch (error) {
+    if (/^42(883|P01|703)$/.test(String((error as { readonly code?: unknown }).code))) return false
+    throw error
+  }
+}
 
 /** Asks a node which one it is, and whether it has what the command names. */
 async function find(node: string, file: ShardFile, options: GlobalOptions, target: ShardTarget): Promise<Found> {
@@ -92,7 +120,8 @@ async function find(node: string, file: ShardFile, options: GlobalOptions, targe
     await checkName(client, schema, node)
     if (target.scope !== 'having') return { node, has: undefined }
     const { rows } = await client.query(queries[target.kind](schema), [target.ids])
-    return { node, has: rows[0]?.has === true }
+    const has = rows[0]?.has === true
+    return { node, has, isMoving: !has && (await findMoving(client, movingQueries[target.kind](schema), target.ids)) }
   } catch (error) {
     return { node, has: undefined, problem: explain(error) }
   } finally {
@@ -132,6 +161,14 @@ function chooseFound(
   }
   // Whoever stops payments of an account that has none yet, stops them wherever they would begin.
   if (path === 'stop') return found
+  if (found.some(({ isMoving }) => isMoving === true)) {
+    const message = `The ${what} moves to another node at this moment.`
+    throw new Refusal(
+      message,
+      'Try again in a few seconds. "outlay doctor" names a move that has stopped.',
+      'account_moving',
+    )
+  }
   const silence = silent.map(({ node, problem }) => `${node} (${problem?.message})`).join(', ')
   if (silence === '')
     throw new Misuse(`No node has the ${what}.`, 'Check it, or give --node with the one that is to have it.')

@@ -21,7 +21,8 @@ export type ShardTarget =
 /** Commands that are about one database as a whole, or do not end: a person says which. */
 const ofOneNode = new Set(['fence', 'adopt-database', 'reconcile', 'events tail'])
 
-const ofTransfers = /^(prove|transfers (show|approve|reject|hold|cancel|release|resubmit|resolve|resolve-return))$/
+const ofTransfers =
+  /^(prove|transfers (show|approve|reject|hold|cancel|release|resubmit|resolve|resolve-return|answer-screening))$/
 const ofAccounts = /^accounts (?!list$)/
 const ofBatches = /^batches /
 
@@ -39,7 +40,10 @@ export function chooseTarget(command: TypedCommand, options: GlobalOptions, file
   if (ofAccounts.test(path)) return onAccount(args[0] ?? '', file)
   if (ofTransfers.test(path) && args.length > 0) return { scope: 'having', kind: 'transfer', ids: args }
   if (ofBatches.test(path)) return { scope: 'having', kind: 'batch', ids: args }
-  return typeof account === 'string' ? onAccount(account, file) : { scope: 'all' }
+  if (typeof account !== 'string') return { scope: 'all' }
+  // A stop of an account may be on each node: where it had no transfers yet, it was written on all.
+  if (path === 'start-sending' && file.route === undefined) return { scope: 'all' }
+  return onAccount(account, file)
 }
 
 function onAccount(accountId: string, { route, nodes }: ShardFile): ShardTarget {

@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto'
 import type { AccountLimitsChange } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../component.ts'
 import type { ConsoleContext, Transaction } from '../context.ts'
-import { type Route, route } from '../routing/route.ts'
+import { route } from '../routing/route.ts'
 import { reasonBody, reasonSchema } from '../transfers/actions.ts'
 import { limitSchema } from '../transfers/filter.ts'
+import { readWaiting } from '../waiting.ts'
 
 const nullableText = z.string().nullable()
 const nullableNumber = z.number().nullable()
@@ -48,7 +50,10 @@ const listAccounts = route({
   answer: component('Accounts', z.object({ accounts: z.array(backlogSchema) })),
   async handle({ context, subject, query: { paused, limit = 50 } }) {
     const accountIds = subject === 'all' ? undefined : subject
-    return { accounts: await context.inspection.accounts({ paused: paused !== undefined, limit, accountIds }) }
+    const filter = { paused: paused !== undefined, limit, accountIds }
+    // A digest: a person may have ten thousand accounts.
+    const name = `accounts ${createHash('sha256').update(JSON.stringify(filter)).digest('hex')}`
+    return { accounts: await readWaiting(context, name, () => context.inspection.accounts(filter)) }
   },
 })
 
@@ -67,11 +72,13 @@ const accountSchema = component(
   }),
 )
 
-async function readAccount({ reads, inspection }: ConsoleContext, accountId: string) {
+async function readAccount(context: ConsoleContext, accountId: string) {
+  const { reads, inspection } = context
   const state = await reads.accounts.get(accountId)
   const stop = (await reads.stops.list()).find(({ scope, name }) => scope === 'account' && name === accountId)
   const { refused } = await inspection.holds(accountId)
-  const backlog = await inspection.accounts({ accountIds: [accountId] })
+  const name = `account ${accountId}`
+  const backlog = await readWaiting(context, name, () => inspection.accounts({ accountIds: [accountId] }))
   return { ...state, stopped: stop ?? null, credentialsRefused: refused.length > 0, backlog }
 }
 
@@ -98,26 +105,25 @@ const changedSchema = component(
 )
 
 /** Does something with an account. Actions that change nothing have no entry in the audit. */
-const accountAction = (
-  { verb, summary }: { readonly verb: string; readonly summary: string },
+const accountAction = <const V extends string>(
+  { verb, summary, command }: { readonly verb: V; readonly summary: string; readonly command: string },
   run: (
     engine: ConsoleContext['engine'],
     tx: Transaction,
     accountId: string,
     by: { readonly actor: string; readonly reason: string },
   ) => Promise<boolean | number>,
-): Route =>
+) =>
   route({
     ...{ tag: 'Accounts', method: 'post', about: 'account', permission: 'act', summary, answer: changedSchema },
     id: `${camelCase(verb)}Account`,
-    path: `/accounts/:accountId/${verb}`,
+    path: `/accounts/:accountId/${verb}` as const,
     body: reasonBody,
     handle: ({ context, person, subject, body: { reason } }) =>
       context.act(person.actor, async (tx, record) => {
         const done = await run(context.engine, tx, subject, { actor: person.actor, reason })
         const changed = typeof done === 'number' ? done > 0 : done
         const count = typeof done === 'number' ? done : null
-        const command = `accounts.${verb.replaceAll('-', '_')}`
         if (changed) await record({ command, reason, after: { accountId: subject, count } })
         return { accountId: subject, changed, count }
       }),
@@ -149,7 +155,8 @@ const configureAccount = route({
     const { ratePerSecond, concurrency, weight } = await context.reads.accounts.get(subject)
     const before = { accountId: subject, ratePerSecond, concurrency, weight }
     return context.act(person.actor, async (tx, record) => {
-      await context.engine.accounts.configure(tx, subject, change as AccountLimitsChange)
+      const by = { actor: person.actor, reason }
+      await context.engine.accounts.configure(tx, subject, change as AccountLimitsChange, by)
       await record({ command: 'accounts.configure', reason, before, after: { accountId: subject, ...change } })
       return { accountId: subject, changed: true, count: null }
     })
@@ -157,30 +164,45 @@ const configureAccount = route({
 })
 
 /** Reads and actions of accounts. */
-export const accountRoutes: readonly Route[] = [
+export const accountRoutes = [
   listAccounts,
   showAccount,
   accountAction(
-    { verb: 'pause', summary: 'Keeps the transfers of an account from being submitted' },
-    (engine, tx, accountId) => engine.accounts.pause(tx, accountId),
-  ),
-  accountAction({ verb: 'resume', summary: 'Resumes a paused account' }, (engine, tx, accountId) =>
-    engine.accounts.resume(tx, accountId),
-  ),
-  accountAction(
-    { verb: 'funds-arrived', summary: 'Sends the transfers of an account again that await funds' },
-    (engine, tx, accountId) => engine.accounts.fundsArrived(tx, accountId),
+    {
+      ...{ verb: 'pause', command: 'accounts.pause' },
+      summary: 'Keeps the transfers of an account from being submitted',
+    },
+    (engine, tx, accountId, by) => engine.accounts.pause(tx, accountId, by),
   ),
   accountAction(
-    { verb: 'retry-credentials', summary: 'Probes the refused credentials of an account now' },
-    (engine, tx, accountId) => engine.accounts.retryCredentials(tx, accountId),
+    { verb: 'resume', command: 'accounts.resume', summary: 'Resumes a paused account' },
+    (engine, tx, accountId, by) => engine.accounts.resume(tx, accountId, by),
   ),
   accountAction(
-    { verb: 'stop', summary: 'Stops sending for an account, in every worker, until it is started' },
+    {
+      ...{ verb: 'funds-arrived', command: 'accounts.funds_arrived' },
+      summary: 'Sends the transfers of an account again that await funds',
+    },
+    (engine, tx, accountId, by) => engine.accounts.fundsArrived(tx, accountId, by),
+  ),
+  accountAction(
+    {
+      ...{ verb: 'retry-credentials', command: 'accounts.retry_credentials' },
+      summary: 'Probes the refused credentials of an account now',
+    },
+    (engine, tx, accountId, by) => engine.accounts.retryCredentials(tx, accountId, by),
+  ),
+  // What the engine calls a stop of an account is one in the audit, too.
+  accountAction(
+    {
+      ...{ verb: 'stop', command: 'stops.add' },
+      summary: 'Stops sending for an account, in every worker, until it is started',
+    },
     (engine, tx, name, by) => engine.stops.add(tx, { scope: 'account', name, ...by }),
   ),
-  accountAction({ verb: 'start', summary: 'Ends the stop of an account' }, (engine, tx, name) =>
-    engine.stops.end(tx, { scope: 'account', name }),
+  accountAction(
+    { verb: 'start', command: 'stops.end', summary: 'Ends the stop of an account' },
+    (engine, tx, name, by) => engine.stops.end(tx, { scope: 'account', name, ...by }),
   ),
   configureAccount,
-]
+] as const

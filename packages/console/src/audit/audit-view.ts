@@ -1,6 +1,8 @@
 import type { AuditRecord } from '@outlay/core'
 import { z } from 'zod'
+import type { Accounts } from '../authorization/scope.ts'
 import { component } from '../component.ts'
+import { withoutSums } from '../limit-sums.ts'
 import { foreignText, redactFree } from '../redaction.ts'
 
 /** One entry of the audit. */
@@ -20,8 +22,12 @@ export const auditRecordSchema = component(
 )
 
 /** What is shown of an entry. */
-export const viewRecord = (record: AuditRecord): z.output<typeof auditRecordSchema> => ({
+export const viewRecord = (
+  record: AuditRecord,
+  shownMetadata: ReadonlySet<string>,
+  read: Accounts,
+): z.output<typeof auditRecordSchema> => ({
   ...record,
-  before: redactFree(record.before),
-  after: redactFree(record.after),
+  before: redactFree(withoutSums(record.before, read), shownMetadata),
+  after: redactFree(withoutSums(record.after, read), shownMetadata),
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { covers } from '../authorization/scope.ts'
 import { component } from '../component.ts'
 import { notFound, parameterError } from '../http/problem.ts'
-import { type Route, route } from '../routing/route.ts'
+import { route } from '../routing/route.ts'
 import { auditRecordSchema, viewRecord } from './audit-view.ts'
 
 const text = z.string().min(1).max(255)
@@ -39,11 +39,11 @@ const listAudit = route({
     const records = await context.reads.audit.list({ ...given, limit: limit + 1 })
     const page = records.slice(0, limit)
     return {
-      records: page.map(viewRecord),
+      records: page.map((one) => viewRecord(one, context.shownMetadata, subject)),
       nextCursor: records.length > limit ? (page.at(-1)?.id ?? null) : null,
     }
   },
 })
 
 /** Reads of the audit. */
-export const auditRoutes: readonly Route[] = [listAudit]
+export const auditRoutes = [listAudit] as const

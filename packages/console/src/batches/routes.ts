@@ -4,7 +4,7 @@ import type { Person } from '../authorization/authorization.ts'
 import { component } from '../component.ts'
 import type { ConsoleContext, Transaction } from '../context.ts'
 import { notFound, parameterError } from '../http/problem.ts'
-import { type Route, route } from '../routing/route.ts'
+import { route } from '../routing/route.ts'
 import { reasonBody, reasonSchema } from '../transfers/actions.ts'
 import { cursorSchema, limitSchema } from '../transfers/filter.ts'
 import { metadataSchema, viewMetadata } from '../transfers/transfer-view.ts'
@@ -92,7 +92,7 @@ const reviewBatch = route({
   about: 'batch',
   answer: reviewSchema,
   async handle({ context, subject }) {
-    const review = await context.engine.batches.review(subject.id)
+    const review = await context.reads.batches.review(subject.id)
     if (review === undefined) throw notFound()
     return { ...review }
   },
@@ -151,31 +151,33 @@ const change =
     })
   }
 
+const by = ({ person, body }: BatchCall<Why>) => ({ actor: person.actor, reason: body.reason })
+
 /** Reads and actions of batches. */
-export const batchRoutes: readonly Route[] = [
+export const batchRoutes = [
   listBatches,
   showBatch,
   reviewBatch,
   route({
     ...{ ...about, id: 'closeBatch', path: '/batches/:batchId/close', permission: 'act', body: reasonBody },
     summary: 'Lets a batch take no further transfers',
-    handle: change('batches.close', ({ context, subject }, tx) => context.engine.batches.close(tx, subject.id)),
+    handle: change('batches.close', (call, tx) => call.context.engine.batches.close(tx, call.subject.id, by(call))),
   }),
   route({
     ...{ ...about, id: 'pauseBatch', path: '/batches/:batchId/pause', permission: 'act', body: reasonBody },
     summary: 'Keeps the transfers of a batch from being submitted',
-    handle: change('batches.pause', ({ context, subject }, tx) => context.engine.batches.pause(tx, subject.id)),
+    handle: change('batches.pause', (call, tx) => call.context.engine.batches.pause(tx, call.subject.id, by(call))),
   }),
   route({
     ...{ ...about, id: 'resumeBatch', path: '/batches/:batchId/resume', permission: 'act', body: reasonBody },
     summary: 'Resumes a paused batch',
-    handle: change('batches.resume', ({ context, subject }, tx) => context.engine.batches.resume(tx, subject.id)),
+    handle: change('batches.resume', (call, tx) => call.context.engine.batches.resume(tx, call.subject.id, by(call))),
   }),
   route({
     ...{ ...about, id: 'cancelBatch', path: '/batches/:batchId/cancel', permission: 'act', body: reasonBody },
     summary: 'Closes a batch and cancels its transfers whose money cannot have moved',
-    handle: change('batches.cancel', async ({ context, person, subject, body }, tx) => ({
-      ...(await context.engine.batches.cancel(tx, subject.id, { actor: person.actor, reason: body.reason })),
+    handle: change('batches.cancel', async (call, tx) => ({
+      ...(await call.context.engine.batches.cancel(tx, call.subject.id, by(call))),
     })),
   }),
   route({
@@ -187,4 +189,4 @@ export const batchRoutes: readonly Route[] = [
       return { ...(await context.engine.batches.approve(tx, subject.id, { actor, roles, note, expected: { digest } })) }
     }),
   }),
-]
+] as const

@@ -65,6 +65,8 @@ function checkTexts(value: unknown, field = '', depth = 0): void {
   if (depth >= maxDepth) throw refusal(400, `The body is nested deeper than ${maxDepth} levels.`)
   for (const [name, one] of Object.entries(value)) {
     const own = field === '' ? name : `${field}.${name}`
+    // Readers of objects leave this name out, and what narrows a request would be gone.
+    if (name === '__proto__') throw new OutlayError('invalid_request', 'This name cannot be used.', { field: own })
     if (!isStorable(name)) throw new OutlayError('invalid_request', 'Names must be well-formed Unicode.', { field })
     checkTexts(one, own, depth + 1)
   }

@@ -1,4 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream as WebStream } from 'node:stream/web'
+import { keepAddress } from './address.ts'
 
 /** What answers one request, as servers of the web's own types call it. */
 export type FetchHandler = (request: Request) => Promise<Response>
@@ -23,9 +27,10 @@ async function answer(handle: FetchHandler, request: IncomingMessage, response: 
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const answered = await handled(handle, request, gone.signal)
-  const body = Buffer.from(await answered.arrayBuffer())
   response.writeHead(answered.status, Object.fromEntries(answered.headers))
-  response.end(request.method === 'HEAD' ? undefined : body)
+  if (answered.body === null || request.method === 'HEAD') response.end()
+  // It reads no faster than the client does, and ends when one of the two has gone.
+  else await pipeline(Readable.fromWeb(answered.body as WebStream), response)
 }
 
 async function handled(handle: FetchHandler, request: IncomingMessage, signal: AbortSignal): Promise<Response> {
@@ -43,7 +48,8 @@ function readRequest(request: IncomingMessage, signal: AbortSignal): Request {
     for (const one of [value ?? []].flat()) headers.append(name, one)
   }
   const at = new URL(`/${url.replace(/^\/+/, '')}`, 'http://localhost')
-  if (method === 'GET' || method === 'HEAD') return new Request(at, { method, headers, signal })
+  if (method === 'GET' || method === 'HEAD')
+    return keepAddress(new Request(at, { method, headers, signal }), (request as { originalUrl?: unknown }).originalUrl)
   const { body: parsed } = request as { readonly body?: unknown }
   const body = parsed === undefined || !request.readableDidRead ? streamOf(request) : textOf(parsed)
   return new Request(at, { method, headers, body, duplex: 'half', signal } as RequestInit)

@@ -9,7 +9,7 @@ it('lets so much work run at once, in the order in which it came', async () => {
   const began: number[] = []
   const ends: (() => void)[] = []
   const run = (number: number) =>
-    enter(signal, () => {
+    enter(`person ${number}`, signal, () => {
       began.push(number)
       return new Promise<number>((resolve) => {
         ends[number] = () => resolve(number)
@@ -34,14 +34,43 @@ it('gives up who waits when its time is over, and gives the place of work that f
   const enter = createPlaces(1)
   const { signal } = new AbortController()
   const first = Promise.withResolvers<void>()
-  const failing = enter(signal, () => first.promise)
+  const failing = enter('ada', signal, () => first.promise)
   const impatient = new AbortController()
-  const waiting = enter(impatient.signal, async () => 'never')
-  const next = enter(signal, async () => 'next')
+  const waiting = enter('ada', impatient.signal, async () => 'never')
+  const next = enter('ada', signal, async () => 'next')
   impatient.abort()
   await expect(waiting).rejects.toMatchObject({ code: 'service_unavailable' })
   first.reject(new Error('no'))
   await expect(failing).rejects.toThrow('no')
   expect(await next).toBe('next')
-  expect(await enter(signal, async () => 'later')).toBe('later')
+  expect(await enter('ada', signal, async () => 'later')).toBe('later')
+})
+
+it('keeps a place for others of whoever asks for all of them, and gives turns', async () => {
+  const enter = createPlaces(2)
+  const { signal } = new AbortController()
+  const began: string[] = []
+  const ends: (() => void)[] = []
+  const run = (actor: string, name: string) =>
+    enter(actor, signal, () => {
+      began.push(name)
+      return new Promise<void>((resolve) => ends.push(resolve))
+    })
+  const all = [run('ada', 'a1'), run('ada', 'a2'), run('ada', 'a3'), run('bert', 'b1')]
+  await settle()
+  expect(began).toEqual(['a1', 'b1'])
+  all.push(run('carl', 'c1'))
+  ends.shift()?.()
+  await settle()
+  expect(began).toEqual(['a1', 'b1', 'a2'])
+  ends.pop()?.()
+  await settle()
+  // Whoever was served is behind the others.
+  expect(began).toEqual(['a1', 'b1', 'a2', 'c1'])
+  while (began.length < all.length || ends.length > 0) {
+    ends.shift()?.()
+    await settle()
+  }
+  await Promise.all(all)
+  expect(began.at(-1)).toBe('a3')
 })

@@ -59,9 +59,9 @@ function writeSchema(schema: z.ZodType): JsonObject {
 }
 
 function writeOperation(route: Route): JsonObject {
-  const { id, tag, summary, permission, about, body, answer } = route
+  const { id, tag, summary, permission, about, body, answer, media = 'application/json' } = route
   const parameters = writeParameters(route)
-  const content = (schema: z.ZodType) => ({ 'application/json': { schema: writeSchema(schema) } })
+  const content = (schema: z.ZodType, type = 'application/json') => ({ [type]: { schema: writeSchema(schema) } })
   return {
     operationId: id,
     tags: [tag],
@@ -71,7 +71,7 @@ function writeOperation(route: Route): JsonObject {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: { required: true, content: content(body) } }),
     responses: {
-      200: { description: 'Done.', content: content(answer) },
+      200: { description: 'Done.', content: content(answer, media) },
       default: {
         description: 'A refusal, with what to do next.',
         content: { 'application/problem+json': { schema: writeSchema(problemSchema) } },

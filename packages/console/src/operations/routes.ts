@@ -4,8 +4,9 @@ import { z } from 'zod'
 import { permissionNames } from '../authorization/authorization.ts'
 import { component } from '../component.ts'
 import { foreignText } from '../redaction.ts'
-import { type Route, route } from '../routing/route.ts'
+import { route } from '../routing/route.ts'
 import { reasonSchema } from '../transfers/actions.ts'
+import { countBacklog, readWaiting } from '../waiting.ts'
 
 const nullableText = z.string().nullable()
 const accountsSchema = z.union([z.literal('all'), z.array(z.string())])
@@ -59,10 +60,12 @@ const showBacklog = route({
       }),
     }),
   ),
-  async handle({ context: { reads, inspection } }) {
-    const { workers } = await inspection.place()
-    return { ...(await reads.backlog()), workers }
-  },
+  handle: ({ context: { reads, inspection, figures } }) =>
+    figures('backlog', async () => {
+      const { value, transfers } = await countBacklog(reads)
+      const { workers } = await inspection.place()
+      return { value: { ...value, workers }, transfers }
+    }),
 })
 
 const runDoctor = route({
@@ -87,8 +90,9 @@ const runDoctor = route({
       ),
     }),
   ),
-  async handle({ context: { inspection, schema } }) {
-    const findings = await examine({ inspection, schema, database: 'of this console', server: 'its server' })
+  async handle({ context: { inspection, reads, schema, figures } }) {
+    const at = { inspection, schema, database: 'of this console', server: 'its server' }
+    const findings = await readWaiting({ reads, figures }, 'doctor', () => examine(at))
     return { healthy: findings.every(({ severity }) => severity !== 'serious'), findings }
   },
 })
@@ -156,11 +160,12 @@ const endStop = route({
   summary: 'Ends such a stop',
   handle: ({ context, person, body }) =>
     context.act(person.actor, async (tx, record) => {
-      const changed = await context.engine.stops.end(tx, targetOf(body))
+      const { actor } = person
+      const changed = await context.engine.stops.end(tx, { ...targetOf(body), reason: body.reason, actor })
       if (changed) await record({ command: 'stops.end', reason: body.reason, before: targetOf(body) })
       return { changed }
     }),
 })
 
 /** What is about the engine as a whole. */
-export const operationRoutes: readonly Route[] = [showPerson, showBacklog, runDoctor, showSending, addStop, endStop]
+export const operationRoutes = [showPerson, showBacklog, runDoctor, showSending, addStop, endStop] as const

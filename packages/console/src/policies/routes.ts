@@ -1,25 +1,31 @@
 import type { Policy, PolicyVersion } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../component.ts'
+import type { ConsoleContext } from '../context.ts'
 import { notFound } from '../http/problem.ts'
-import { foreignText, redactFree } from '../redaction.ts'
-import { type Route, route } from '../routing/route.ts'
+import { foreignText } from '../redaction.ts'
+import { route } from '../routing/route.ts'
 import { reasonSchema } from '../transfers/actions.ts'
+import { restoreHidden, viewPolicies } from './hidden-texts.ts'
 
 const policiesSchema = component(
   'Policies',
   z.object({
     version: z.int().meta({ description: 'Counts up from 1; 0 where none were ever set.' }),
-    policies: z
-      .array(z.record(z.string(), z.unknown()))
-      .meta({ description: 'As `policies.set` of the engine takes them.' }),
+    policies: z.array(z.record(z.string(), z.unknown())).meta({
+      description:
+        'As `policies.set` of the engine takes them. What is not shown of a text stays as it is where it is given back.',
+    }),
     setAt: z.string().nullable(),
     actor: z.string().nullable(),
     reason: foreignText.nullable(),
   }),
 )
 
-const view = (found: PolicyVersion) => ({ ...found, policies: redactFree(found.policies) })
+const view = (found: PolicyVersion, { shownMetadata }: ConsoleContext) => ({
+  ...found,
+  policies: viewPolicies(found.policies, shownMetadata),
+})
 
 const showPolicies = route({
   id: 'showPolicies',
@@ -34,7 +40,7 @@ const showPolicies = route({
   async handle({ context, query: { version } }) {
     const found = await context.reads.policies.get({ version })
     if (found === undefined) throw notFound()
-    return view(found)
+    return view(found, context)
   },
 })
 
@@ -59,13 +65,16 @@ const setPolicies = route({
   handle: ({ context, person, body: { policies, reason, expectedVersion, clear } }) =>
     context.act(person.actor, async (tx, record) => {
       const note = { actor: person.actor, reason, expectedVersion, clear }
-      const { version } = await context.engine.policies.set(tx, policies as unknown as readonly Policy[], note)
+      // That version never changes, and where it is not the last one, nothing is set.
+      const replaced = (await context.engine.policies.get({ version: expectedVersion, tx }))?.policies ?? []
+      const restored = restoreHidden(policies, replaced, context.shownMetadata)
+      const { version } = await context.engine.policies.set(tx, restored as unknown as readonly Policy[], note)
       await record({ command: 'policies.set', reason, after: { version } })
       const found = await context.engine.policies.get({ tx })
       if (found === undefined) throw notFound()
-      return view(found)
+      return view(found, context)
     }),
 })
 
 /** Reads and changes of policies. */
-export const policyRoutes: readonly Route[] = [showPolicies, setPolicies]
+export const policyRoutes = [showPolicies, setPolicies] as const

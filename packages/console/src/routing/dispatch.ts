@@ -4,6 +4,8 @@ import type { Permission, Person } from '../authorization/authorization.ts'
 import { type Accounts, covers } from '../authorization/scope.ts'
 import type { ConsoleContext } from '../context.ts'
 import { readJson } from '../http/body.ts'
+import { isDownload, withinPlaces } from '../http/download.ts'
+import type { Enter } from '../http/places.ts'
 import { notFound, refusal } from '../http/problem.ts'
 import { check, readQuery } from './input.ts'
 import type { Subjects } from './route.ts'
@@ -16,7 +18,7 @@ export interface Arrived {
   readonly request: Request
   readonly signal: AbortSignal
   /** Waits for a place at the database. Nobody has one while a body arrives, which may take long. */
-  readonly enter: <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>
+  readonly enter: Enter
 }
 
 const noQuery = z.strictObject({})
@@ -27,7 +29,7 @@ const noQuery = z.strictObject({})
  */
 export async function dispatch(arrived: Arrived, { route, params }: Match): Promise<unknown> {
   const { context, person, request, signal, enter } = arrived
-  const subject = await enter(signal, () => findSubject(context, person, { route, params }))
+  const subject = await enter(person.actor, signal, () => findSubject(context, person, { route, params }))
   const query = check(route.query ?? noQuery, readQuery(new URL(request.url).searchParams), true)
   const body = route.body === undefined ? undefined : check(route.body, await readJson(request, signal), false)
   // Before the commit, so that an action that was done does not seem to have failed.
@@ -38,7 +40,10 @@ export async function dispatch(arrived: Arrived, { route, params }: Match): Prom
       return result
     })
   const call = { context: { ...context, act }, person, subject, params, query, body, signal }
-  const result = await enter(signal, () => route.handle(call))
+  const result = await enter(person.actor, signal, () => route.handle(call))
+  // Its rows were parsed one by one, and it outlives the time of an answer: only the reader ends it.
+  if (route.media !== undefined && isDownload(result))
+    return withinPlaces(result, (work) => enter(person.actor, request.signal, work))
   return route.answer.parse(result)
 }
 

@@ -19,6 +19,8 @@ export function readQuery(search: URLSearchParams): Readonly<Record<string, unkn
     const pair = /^metadata\[(.+)\]$/.exec(name)?.[1]
     const into = pair === undefined ? query : metadata
     const own = pair ?? name
+    // Readers of objects leave this name out, and the filter would be wider than asked.
+    if (own === '__proto__') throw parameterError(name, 'is a name that cannot be used.')
     if (own in into) throw parameterError(name, 'is there more than once.')
     into[own] = value
   }

@@ -46,11 +46,14 @@ export interface Call<S extends Subject, Q, B> {
   readonly signal: AbortSignal
 }
 
+/** How a route is asked. */
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
 /** One route: its place, who may use it, and what goes in and out. The document is made of it. */
 export interface Route<S extends Subject = Subject, Q = unknown, B = unknown> {
   readonly id: string
   readonly tag: Tag
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  readonly method: Method
   /** Below the prefix of the API; parameters begin with a colon. */
   readonly path: string
   readonly summary: string
@@ -62,10 +65,27 @@ export interface Route<S extends Subject = Subject, Q = unknown, B = unknown> {
   readonly body?: z.ZodType<B> | undefined
   /** What is answered: members that it does not name are left out, whatever the handler returns. */
   readonly answer: z.ZodType
+  /** The media type of a route that answers with a file. Default: JSON. */
+  readonly media?: 'text/csv' | undefined
   handle(call: Call<S, Q, B>): Promise<unknown>
 }
 
-/** Makes a route, with the types of its own subject, query and body. */
-export const route = <S extends Subject, Q = Readonly<Record<string, never>>, B = undefined>(
-  one: Route<S, Q, B>,
-): Route => one as unknown as Route
+/** A route as its callers see it: what goes in and out stands in its type. */
+export interface TypedRoute<M extends Method, P extends string, Q, B, A> extends Route {
+  readonly method: M
+  readonly path: P
+  /** Known to the compiler alone. */
+  readonly types: { readonly query: Q; readonly body: B; readonly answer: A }
+}
+
+/** Makes a route, with the types of its own subject, query, body and answer. */
+export const route = <
+  S extends Subject,
+  const M extends Method,
+  const P extends string,
+  A extends z.ZodType,
+  Q = Readonly<Record<string, never>>,
+  B = undefined,
+>(
+  one: Route<S, Q, B> & { readonly method: M; readonly path: P; readonly answer: A },
+): TypedRoute<M, P, Q, B, z.output<A>> => one as unknown as TypedRoute<M, P, Q, B, z.output<A>>

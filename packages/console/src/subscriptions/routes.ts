@@ -3,7 +3,7 @@ import { component } from '../component.ts'
 import type { ConsoleContext } from '../context.ts'
 import { notFound } from '../http/problem.ts'
 import { foreignText } from '../redaction.ts'
-import { type Route, route } from '../routing/route.ts'
+import { route } from '../routing/route.ts'
 import { reasonSchema } from '../transfers/actions.ts'
 import { limitSchema } from '../transfers/filter.ts'
 
@@ -78,7 +78,8 @@ const replayDeadLetters = route({
   async handle({ context, person, params, body: { reason, transferId } }) {
     const subscription = await requireSubscription(context, params)
     return context.act(person.actor, async (tx, record) => {
-      const replayed = await context.inspection.replayDeadLetters(tx, subscription, transferId)
+      const by = { actor: person.actor, reason }
+      const replayed = await context.inspection.replayDeadLetters(tx, subscription, transferId, by)
       if (replayed > 0)
         await record({ command: 'subscriptions.replay', reason, transferId, after: { subscription, replayed } })
       return { replayed }
@@ -106,7 +107,7 @@ const removeSubscription = route({
   async handle({ context, person, params, body: { reason, types, discard } }) {
     const subscription = await requireSubscription(context, params)
     return context.act(person.actor, async (tx, record) => {
-      const done = await context.engine.unsubscribe(tx, subscription, { types, discard })
+      const done = await context.engine.unsubscribe(tx, subscription, { types, discard, actor: person.actor, reason })
       const after = { subscription, types: types ?? null, discarded: done.discarded }
       if (done.removed) await record({ command: 'subscriptions.remove', reason, after })
       return done
@@ -124,9 +125,4 @@ async function requireSubscription(
 }
 
 /** Reads and actions of subscriptions. */
-export const subscriptionRoutes: readonly Route[] = [
-  listSubscriptions,
-  listDeadLetters,
-  replayDeadLetters,
-  removeSubscription,
-]
+export const subscriptionRoutes = [listSubscriptions, listDeadLetters, replayDeadLetters, removeSubscription] as const

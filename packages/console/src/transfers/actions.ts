@@ -4,8 +4,8 @@ import type { Person } from '../authorization/authorization.ts'
 import { component } from '../component.ts'
 import type { ConsoleContext, Transaction } from '../context.ts'
 import { notFound, refusal } from '../http/problem.ts'
-import { type Route, route } from '../routing/route.ts'
-import { heldSchema } from './held-view.ts'
+import { route } from '../routing/route.ts'
+import { heldSchema, viewHeld } from './held-view.ts'
 import { transferSchema, viewTransfer } from './transfer-view.ts'
 
 /** Why, for the audit. */
@@ -52,7 +52,11 @@ function change<B extends { readonly reason?: string | undefined; readonly note?
       if (before === undefined || after === undefined || held === undefined) throw notFound()
       const reason = body.reason ?? body.note
       if (changed) await record({ command, reason, transferId: id, before: stateOf(before), after: stateOf(after) })
-      return { transfer: viewTransfer(after, context.shownMetadata), held, changed }
+      return {
+        transfer: viewTransfer(after, context.shownMetadata),
+        held: viewHeld(held, person.permissions.read),
+        changed,
+      }
     })
   }
 }
@@ -200,6 +204,10 @@ const resubmitBody = component(
     addressId: z.string().min(1).max(64).optional().meta({
       description: 'Where it should have gone: another address of the same kind.',
     }),
+    gateway: z.string().min(1).max(63).optional().meta({
+      description:
+        'Where it is sent, where its own gateway has never accepted it. Default: the gateway of the ended transfer.',
+    }),
   }),
 )
 
@@ -226,7 +234,7 @@ const resubmitTransfer = route({
       ...(addressId === undefined ? {} : { destination: { ...leg, addressId } }),
     }
     return context.act(person.actor, async (tx, record) => {
-      const options = { ...times, ...correction, createdBy: person.actor }
+      const options = { ...times, ...correction, createdBy: person.actor, reason }
       const again = await context.engine.transfers.resubmit(tx, subject.id, options)
       const after = { resubmittedAs: again.id }
       if (!again.reused)
@@ -237,8 +245,48 @@ const resubmitTransfer = route({
   },
 })
 
+const screeningAnswerBody = component(
+  'ScreeningAnswer',
+  z.strictObject({
+    reason: reasonSchema,
+    result: z.enum(['pass', 'hold', 'refuse']),
+    asks: z.int().min(0).optional().meta({
+      description: 'That of the hold that it is an answer to: a newer one is refused. A pass needs this or `case`.',
+    }),
+    case: z.string().min(1).max(255).optional().meta({
+      description: 'The case that it is about; of `hold` the one that holds the transfer from now on.',
+    }),
+  }),
+)
+type ScreeningAnswerBody = z.output<typeof screeningAnswerBody>
+
+const answerScreening = route({
+  ...{ ...about, id: 'answerScreening', path: '/transfers/:transferId/answer-screening', permission: 'approve' },
+  summary: 'Answers what the screening of a transfer has put on hold; false where screening holds it no more',
+  body: screeningAnswerBody,
+  handle: change<ScreeningAnswerBody>('transfers.answer_screening', async (tx, call) => {
+    const { context, person, subject, body } = call
+    const { reason, result } = body
+    const decision = { actor: person.actor, reason, result, case: body.case ?? (await findCase(tx, call)) }
+    return (await context.engine.transfers.answerScreening(tx, subject.id, decision)).isCounted
+  }),
+})
+
+/** The case of the hold that the person has seen: pages do not show each case as it is, so they name it by how often was asked. */
+async function findCase(
+  tx: Transaction,
+  { context, subject, body: { asks, result } }: ActionCall<ScreeningAnswerBody>,
+): Promise<string | undefined> {
+  if (asks === undefined) return undefined
+  const held = await context.engine.transfers.holds(subject.id, tx)
+  const state = held?.holds.find(({ screening }) => screening !== undefined)?.screening
+  if (state !== undefined && state.asks !== asks)
+    throw refusal(409, 'A newer answer of the screening holds it than the one that was shown.', 'conflict')
+  return result === 'hold' ? undefined : state?.case
+}
+
 /** Actions on one transfer. */
-export const transferActions: readonly Route[] = [
+export const transferActions = [
   holdTransfer,
   releaseTransfer,
   cancelTransfer,
@@ -247,4 +295,5 @@ export const transferActions: readonly Route[] = [
   resolveTransfer,
   resolveReturn,
   resubmitTransfer,
-]
+  answerScreening,
+] as const

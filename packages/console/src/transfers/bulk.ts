@@ -5,7 +5,7 @@ import type { Person } from '../authorization/authorization.ts'
 import { component } from '../component.ts'
 import type { ConsoleContext, Transaction } from '../context.ts'
 import { refusal } from '../http/problem.ts'
-import { type Route, route } from '../routing/route.ts'
+import { route } from '../routing/route.ts'
 import { reasonSchema } from './actions.ts'
 import { filterSchema } from './filter.ts'
 import { collectTransfers } from './search.ts'
@@ -42,7 +42,7 @@ const bulkSchema = component(
 
 /** One command for many transfers. */
 interface BulkAction {
-  readonly name: string
+  readonly name: 'hold' | 'release' | 'cancel' | 'approve' | 'reject'
   readonly permission: 'act' | 'approve'
   readonly summary: string
   run(context: ConsoleContext, tx: Transaction, transfer: StoredTransfer, by: By): Promise<unknown>
@@ -102,18 +102,18 @@ function describe(action: string, transfers: readonly StoredTransfer[]) {
   }
 }
 
-const bulkRoute = ({ name, permission, summary, run }: BulkAction): Route =>
+const bulkRoute = ({ name, permission, summary, run }: BulkAction) =>
   route({
     ...{ tag: 'Bulk actions', method: 'post', about: 'accounts', permission, summary },
     id: `${name}Transfers`,
-    path: `/bulk/transfers/${name}`,
+    path: `/bulk/transfers/${name}` as const,
     body: bulkBody,
     answer: bulkSchema,
-    async handle({ context, person, subject, body: { filter, dryRun, expected, reason } }) {
+    async handle({ context, person, subject, signal, body: { filter, dryRun, expected, reason } }) {
       if (Object.values(filter).every((one) => one === undefined))
         throw new OutlayError('missing_field', 'The filter is empty; name at least one member.', { field: 'filter' })
       if (dryRun === true) {
-        const found = await collectTransfers(context, subject, filter, mostInBulk)
+        const found = await collectTransfers(context, subject, filter, { most: mostInBulk, signal })
         return { done: false, ...describe(name, found) }
       }
       if (expected === undefined)
@@ -121,12 +121,16 @@ const bulkRoute = ({ name, permission, summary, run }: BulkAction): Route =>
       if (reason === undefined)
         throw new OutlayError('missing_field', 'is required: why, for the audit', { field: 'reason' })
       return context.act(person.actor, async (tx, record) => {
-        const found = await collectTransfers(context, subject, filter, mostInBulk, tx)
+        const found = await collectTransfers(context, subject, filter, { most: mostInBulk, signal }, tx)
         const described = describe(name, found)
         if (described.digest !== expected.digest || described.count !== expected.count)
           throw refusal(409, 'These are other transfers than the dry run has shown, or they have changed.', 'conflict')
         // In the order of their ids, so that two actions at once do not wait for each other in a circle.
-        for (const transfer of found) await run(context, tx, transfer, { ...person, reason })
+        for (const transfer of found) {
+          // Nobody waits for it any more: nothing of it is done.
+          signal.throwIfAborted()
+          await run(context, tx, transfer, { ...person, reason })
+        }
         const { count, digest } = described
         await record({ command: `transfers.bulk_${name}`, reason, after: { filter, count, digest } })
         return { done: true, ...described }
@@ -135,4 +139,4 @@ const bulkRoute = ({ name, permission, summary, run }: BulkAction): Route =>
   })
 
 /** Actions on all transfers of a filter. */
-export const bulkActions: readonly Route[] = actions.map(bulkRoute)
+export const bulkActions = actions.map(bulkRoute)

@@ -2,7 +2,10 @@ import { stages, transferStatuses } from '@outlay/core'
 import { z } from 'zod'
 
 const text = z.string().min(1).max(500)
-const moment = z.iso.datetime({ offset: true }).meta({ description: 'ISO 8601 with a zone.' })
+const moment = z.iso
+  .datetime({ offset: true })
+  .refine((text) => !text.startsWith('0000'), 'is before the first year of the database')
+  .meta({ description: 'ISO 8601 with a zone.' })
 
 /** Pairs of metadata, in a body and, as `metadata[name]=value`, in a query. */
 const metadata = z

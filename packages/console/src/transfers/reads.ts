@@ -1,5 +1,5 @@
 import { judge } from '@outlay/cli/checks'
-import { Id } from '@outlay/core'
+import { Id, type StoredTransfer } from '@outlay/core'
 import { z } from 'zod'
 import { auditRecordSchema, viewRecord } from '../audit/audit-view.ts'
 import { type Accounts, covers } from '../authorization/scope.ts'
@@ -7,9 +7,10 @@ import { component } from '../component.ts'
 import type { ConsoleContext } from '../context.ts'
 import { notFound, parameterError } from '../http/problem.ts'
 import { foreignText } from '../redaction.ts'
-import { type Route, route } from '../routing/route.ts'
+import { route } from '../routing/route.ts'
+import { readWaiting } from '../waiting.ts'
 import { filterSchema, limitSchema, pageFilterSchema } from './filter.ts'
-import { heldSchema } from './held-view.ts'
+import { heldSchema, viewHeld } from './held-view.ts'
 import { findTransfers } from './search.ts'
 import { addTotals, totalSchema } from './totals.ts'
 import { transferSchema, viewTransfer } from './transfer-view.ts'
@@ -34,9 +35,9 @@ const listTransfers = route({
       }),
     }),
   ),
-  async handle({ context, subject, query: { limit = 50, cursor, ...filter } }) {
+  async handle({ context, subject, signal, query: { limit = 50, cursor, ...filter } }) {
     if (cursor !== undefined && !Id.is(cursor)) throw parameterError('cursor', 'is not the nextCursor of a page.')
-    const { transfers, nextCursor } = await findTransfers(context, subject, filter, { limit, cursor })
+    const { transfers, nextCursor } = await findTransfers(context, subject, filter, { limit, cursor, signal })
     return { transfers: transfers.map((one) => viewTransfer(one, context.shownMetadata)), nextCursor }
   },
 })
@@ -72,11 +73,12 @@ const findByRemoteId = route({
   about: 'accounts',
   query: z.strictObject({ remoteId: z.string().min(1).max(255) }),
   answer: component('FoundTransfers', z.object({ transfers: z.array(transferSchema) })),
-  async handle({ context, subject, query: { remoteId } }) {
+  async handle({ context, subject, signal, query: { remoteId } }) {
     const accountIds = subject === 'all' ? undefined : subject
     const ids = await context.searchRemoteId({ remoteId, accountIds, limit: mostAlike })
     const transfers = []
     for (const id of ids) {
+      signal.throwIfAborted()
       const found = await context.reads.transfers.get(id)
       if (found !== undefined) transfers.push(viewTransfer(found, context.shownMetadata))
     }
@@ -94,7 +96,9 @@ const totalTransfers = route({
   about: 'accounts',
   query: filterSchema,
   answer: component('Totals', z.object({ totals: z.array(totalSchema) })),
-  handle: async ({ context, subject, query }) => ({ totals: await addTotals(context, subject, query) }),
+  handle: async ({ context, subject, signal, query }) => ({
+    totals: await addTotals(context, subject, query, signal),
+  }),
 })
 
 const stuckSchema = component(
@@ -126,7 +130,9 @@ const listStuck = route({
   answer: component('StuckTransfers', z.object({ transfers: z.array(stuckSchema) })),
   async handle({ context, subject, query: { accountId, limit = 50 } }) {
     const only = oneAccount(subject, accountId)
-    return { transfers: await context.inspection.stuck({ ...(only === undefined ? {} : { accountId: only }), limit }) }
+    const filter = { ...(only === undefined ? {} : { accountId: only }), limit }
+    const name = `stuck ${JSON.stringify(filter)}`
+    return { transfers: await readWaiting(context, name, () => context.inspection.stuck(filter)) }
   },
 })
 
@@ -207,6 +213,10 @@ const timelineSchema = component(
     audit: z.array(auditRecordSchema).meta({ description: 'Who did what, the newest first; at most 100 entries.' }),
     sameRemoteId: z.array(z.string()),
     sameRequest: z.array(z.string()),
+    otherGateways: z.array(z.string()).meta({
+      description:
+        'Gateways that a resubmission may name instead of its own, where its own has never accepted it and the person may act on it.',
+    }),
   }),
 )
 
@@ -219,7 +229,8 @@ const showTransfer = route({
   permission: 'read',
   about: 'transfer',
   answer: timelineSchema,
-  async handle({ context, subject: { id } }) {
+  async handle({ context, person, subject: { id } }) {
+    const { read } = person.permissions
     const evidence = await readEvidence(context, id)
     const [stuck] = await context.inspection.stuck({ id, limit: 1 })
     const held = await context.reads.transfers.holds(id)
@@ -231,11 +242,26 @@ const showTransfer = route({
       transfer: viewTransfer(evidence.transfer, context.shownMetadata),
       waitsFor: stuck?.waitsFor ?? null,
       remedy: stuck?.remedy ?? null,
-      held: held ?? { createdBy: null, holds: [], approvals: [], missing: [] },
-      audit: records.map(viewRecord),
+      held: held === undefined ? nothingHeld : viewHeld(held, read),
+      audit: records.map((one) => viewRecord(one, context.shownMetadata, read)),
+      otherGateways: covers(person.permissions.act, evidence.transfer.accountId)
+        ? await findOtherGateways(context, evidence.transfer)
+        : [],
     }
   },
 })
+
+/** Gateways that workers have or had, without the one of a transfer that may be resubmitted elsewhere; none for any other. */
+async function findOtherGateways(
+  { inspection }: ConsoleContext,
+  { gateway, stage, status, remoteId, resubmittedAs }: StoredTransfer,
+): Promise<readonly string[]> {
+  const isUnpaid = stage === 'settled' && (status === 'failed' || status === 'canceled')
+  if (!isUnpaid || remoteId !== null || resubmittedAs !== undefined) return []
+  return (await inspection.gateways()).filter((name) => name !== gateway)
+}
+
+const nothingHeld = { createdBy: null, holds: [], approvals: [], missing: [] }
 
 async function readEvidence({ inspection }: ConsoleContext, id: string) {
   const evidence = await inspection.evidence(id)
@@ -267,7 +293,7 @@ const proveTransfer = route({
 })
 
 /** Reads of transfers. Fixed segments stand before parameters. */
-export const transferReads: readonly Route[] = [
+export const transferReads = [
   listTransfers,
   findTransfer,
   findByRemoteId,
@@ -275,4 +301,4 @@ export const transferReads: readonly Route[] = [
   listStuck,
   showTransfer,
   proveTransfer,
-]
+] as const

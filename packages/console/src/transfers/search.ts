@@ -23,6 +23,16 @@ export interface FoundPage {
 export interface PageWish {
   readonly limit: number
   readonly cursor?: string | undefined
+  /** Ends the search between two reads. */
+  readonly signal: AbortSignal
+}
+
+/** What bounds a collection. */
+export interface CollectionBounds {
+  /** Most transfers. */
+  readonly most: number
+  /** Ends the collection between two reads. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -58,13 +68,13 @@ export async function findTransfers(
   context: ConsoleContext,
   accounts: Accounts,
   filter: Filter,
-  { limit, cursor }: PageWish,
-  tx?: Transaction,
+  { limit, cursor, signal }: PageWish,
 ): Promise<FoundPage> {
   const pages: FoundPage[] = []
   for (const accountId of accountsOf(accounts, filter)) {
+    signal.throwIfAborted()
     const query = compact({ ...filter, accountId, limit, cursor })
-    pages.push(await context.reads.transfers.find(query, tx))
+    pages.push(await context.reads.transfers.find(query))
   }
   // What is behind the place where one of the searches stopped is not known of that account.
   const edge = pages
@@ -87,7 +97,7 @@ export async function collectTransfers(
   context: ConsoleContext,
   accounts: Accounts,
   filter: Filter,
-  most: number,
+  { most, signal }: CollectionBounds,
   tx?: Transaction,
 ): Promise<readonly StoredTransfer[]> {
   const collected: StoredTransfer[] = []
@@ -95,6 +105,7 @@ export async function collectTransfers(
   for (const accountId of accountsOf(accounts, filter)) {
     let cursor: string | undefined
     do {
+      signal.throwIfAborted()
       reads += 1
       if (reads > mostReads) throw refusal(422, 'The filter is too wide to be read at once: narrow it by times.')
       const query = compact({ ...filter, accountId, limit: collectedAtOnce, cursor })

@@ -25,9 +25,11 @@ export async function addTotals(
   { inspection }: ConsoleContext,
   accounts: Accounts,
   { createdAfter, createdBefore, ...filter }: Filter,
+  signal: AbortSignal,
 ): Promise<readonly Total[]> {
   const found: Total[] = []
   for (const one of accountsOf(accounts, filter)) {
+    signal.throwIfAborted()
     const query = compact({ ...filter, accountId: one, since: createdAfter, until: createdBefore })
     found.push(...(await inspection.totals(query)))
   }

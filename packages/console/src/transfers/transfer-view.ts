@@ -28,6 +28,7 @@ export const transferSchema = component(
     status: z.string().meta({ description: 'What the service says about the money.' }),
     reason: nullableText,
     amount: amountSchema,
+    paidAmount: amountSchema.nullable().meta({ description: 'What was paid, where that is another amount.' }),
     source: legSchema,
     destination: z.object({
       ...legSchema.shape,
@@ -69,12 +70,14 @@ export const viewMetadata = (
 
 /** What is shown of a stored transfer. */
 export function viewTransfer(transfer: StoredTransfer, shown: ReadonlySet<string>): z.output<typeof transferSchema> {
-  const { request, failure, metadata, attempt, batchId, resubmissionOf, resubmittedAs, ...others } = transfer
+  const { request, failure, metadata, attempt, batchId, resubmissionOf, resubmittedAs, paidAmount, ...others } =
+    transfer
   const { source, destination, amount, note } = request
   const { address } = destination
   return transferSchema.parse({
     ...others,
     amount,
+    paidAmount: paidAmount ?? null,
     source: { ...source, addressId: source.addressId ?? null },
     destination: { ...destination, addressId: destination.addressId ?? null, counterparty: address ?? null },
     note: note ?? null,

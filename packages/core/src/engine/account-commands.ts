@@ -1,47 +1,111 @@
 import { atGateway } from '../gateway-account.ts'
 import { checkNames } from '../option-names.ts'
 import type { AccountPort } from '../ports/account-commands.ts'
+import type { AccountLimits, AccountLimitsChange } from '../ports/accounts.ts'
+import type { AuditPort } from '../ports/audit.ts'
 import type { Runtime } from '../ports/runtime.ts'
+import type { OperatorNote } from '../ports/safety.ts'
 import { checkAccountLimits } from './account-limits.ts'
-import type { Engine } from './engine.ts'
+import type { Accounts, AtGateway } from './accounts.ts'
+import { readAnyNote } from './actors.ts'
+import { createHoldingBackRecord, recordCommand } from './audited.ts'
 import { checkAccountId, readSince } from './enqueueing.ts'
 import type { Gateways } from './gateways.ts'
 
 /** Creates the commands of accounts. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
 export function createAccounts<Tx>(
-  backend: AccountPort<Tx>,
-  { clock }: Pick<Runtime, 'clock'>,
+  backend: AccountPort<Tx> & AuditPort<Tx>,
+  { clock, logger }: Pick<Runtime, 'clock' | 'logger'>,
   gateways: Pick<Gateways, 'choose'>,
-): Engine<Tx>['accounts'] {
-  const checked =
-    <T>(run: (tx: Tx, accountId: string) => Promise<T>) =>
-    async (tx: Tx, accountId: string): Promise<T> => {
-      checkAccountId(accountId)
-      return run(tx, accountId)
-    }
+): Accounts<Tx> {
+  const recordHoldingBack = createHoldingBackRecord(backend, logger)
   return {
-    fundsArrived: checked(backend.fundsArrived),
-    pause: checked(backend.pause),
-    resume: checked(backend.resume),
-    retryCredentials: checked(backend.retryCredentials),
-    async watch(tx, accountId, watching = {}) {
+    async fundsArrived(tx, accountId, note) {
       checkAccountId(accountId)
-      checkNames(watching, ['since', 'gateway'])
-      const gateway = gateways.choose(watching.gateway)
-      return backend.watch(tx, atGateway({ gateway, accountId }), readSince(watching.since, clock.now()))
+      const by = readAnyNote(note)
+      const count = await backend.fundsArrived(tx, accountId)
+      if (count > 0)
+        await recordCommand(backend, tx, by, { command: 'accounts.funds_arrived', after: { accountId, count } })
+      return count
     },
-    async unwatch(tx, accountId, options = {}) {
+    async pause(tx, accountId, note) {
       checkAccountId(accountId)
-      checkNames(options, ['gateway'])
-      return backend.unwatch(tx, atGateway({ gateway: gateways.choose(options.gateway), accountId }))
+      const by = readAnyNote(note)
+      if (!(await backend.pause(tx, accountId))) return false
+      await recordHoldingBack(tx, by, { command: 'accounts.pause', ...pausing(accountId, true) })
+      return true
     },
-    configure: async (tx, accountId, change) =>
-      backend.configureAccount(tx, accountId, checkAccountLimits(accountId, change)),
+    async resume(tx, accountId, note) {
+      checkAccountId(accountId)
+      const by = readAnyNote(note)
+      if (!(await backend.resume(tx, accountId))) return false
+      await recordCommand(backend, tx, by, { command: 'accounts.resume', ...pausing(accountId, false) })
+      return true
+    },
+    async retryCredentials(tx, accountId, note) {
+      checkAccountId(accountId)
+      const by = readAnyNote(note)
+      if (!(await backend.retryCredentials(tx, accountId))) return false
+      await recordCommand(backend, tx, by, { command: 'accounts.retry_credentials', after: { accountId } })
+      return true
+    },
+    ...createWatching(backend, { clock }, gateways),
+    async configure(tx, accountId, change, note) {
+      const checked = checkAccountLimits(accountId, change)
+      const by = readAnyNote(note)
+      const limits = await backend.lockAccountLimits(tx, accountId)
+      await backend.configureAccount(tx, accountId, checked)
+      const before = { accountId, ...limits }
+      const after = { accountId, ...changed(limits, checked) }
+      await recordCommand(backend, tx, by, { command: 'accounts.configure', before, after })
+    },
     async get(accountId, options = {}) {
       checkAccountId(accountId)
       checkNames(options, ['gateway'])
       const state = await backend.getAccount(atGateway({ gateway: gateways.choose(options.gateway), accountId }))
       return { ...state, accountId }
+    },
+  }
+}
+
+const pausing = (accountId: string, paused: boolean) => ({
+  before: { accountId, paused: !paused },
+  after: { accountId, paused },
+})
+
+/** The limits after a change: what is absent stays, and null resets. */
+const changed = (before: AccountLimits, change: AccountLimitsChange): AccountLimits => ({
+  ratePerSecond: change.ratePerSecond === undefined ? before.ratePerSecond : change.ratePerSecond,
+  concurrency: change.concurrency === undefined ? before.concurrency : change.concurrency,
+  weight: change.weight === undefined ? before.weight : (change.weight ?? 1),
+})
+
+/** The commands about transfers that others create. */
+function createWatching<Tx>(
+  backend: Pick<AccountPort<Tx>, 'watch' | 'unwatch'> & AuditPort<Tx>,
+  { clock }: Pick<Runtime, 'clock'>,
+  gateways: Pick<Gateways, 'choose'>,
+): Pick<Accounts<Tx>, 'watch' | 'unwatch'> {
+  const readBy = ({ actor, reason }: AtGateway & OperatorNote) => readAnyNote({ actor, reason })
+  return {
+    async watch(tx, accountId, watching = {}) {
+      checkAccountId(accountId)
+      checkNames(watching, ['since', 'gateway', 'actor', 'reason'])
+      const by = readBy(watching)
+      const gateway = gateways.choose(watching.gateway)
+      const since = readSince(watching.since, clock.now())
+      if (!(await backend.watch(tx, atGateway({ gateway, accountId }), since))) return false
+      await recordCommand(backend, tx, by, { command: 'accounts.watch', after: { accountId, gateway, since } })
+      return true
+    },
+    async unwatch(tx, accountId, options = {}) {
+      checkAccountId(accountId)
+      checkNames(options, ['gateway', 'actor', 'reason'])
+      const by = readBy(options)
+      const gateway = gateways.choose(options.gateway)
+      if (!(await backend.unwatch(tx, atGateway({ gateway, accountId })))) return false
+      await recordCommand(backend, tx, by, { command: 'accounts.unwatch', before: { accountId, gateway } })
+      return true
     },
   }
 }

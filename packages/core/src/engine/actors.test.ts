@@ -12,6 +12,16 @@ describe('the name of a person', () => {
     '田中さん',
     'Åsa-Ö',
     "o'neil",
+    'Nguyễn Văn Ý',
+    'Kofi Ɔsei',
+    'Łukasz',
+    'Straße',
+    'サトー・花子',
+    '김철수',
+    'محمد',
+    'שרה',
+    'สมชาย',
+    'प्रिया',
   ])('may be %s', (actor) => expect(() => checkActor(actor)).not.toThrow())
 
   it.each([
@@ -31,6 +41,18 @@ describe('the name of a person', () => {
     'an\u{1D159}na',
     'an\u{16FE4}na',
     'an\uFFFCna',
+    // Lisu, Coptic, Deseret, Old Italic, Tifinagh and Vai that is drawn as Latin; small capitals and clicks.
+    '\uA4EE\uA4F2\uA4F3',
+    '\u2C9E\u2C9E',
+    '\u{10404}lga',
+    '\u{10300}\u{1030D}\u{1030D}\u{10300}',
+    '\u2D54lga',
+    '\uA58E',
+    '\u1D0Flga',
+    '\u01C0ena',
+    // Two scripts in one word.
+    '田анна',
+    'ann\u05E1',
     'a'.repeat(256),
   ])('may not be %j', (actor) => {
     expect(() => checkActor(actor)).toThrow(expect.objectContaining({ code: 'invalid_request', field: 'actor' }))

@@ -18,29 +18,20 @@ export function checkActor(actor: unknown, field = 'actor'): void {
   if (problem !== undefined) throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: problem }])
 }
 
-/** Scripts that have letters which are drawn as those of others. */
-const alike = [
-  /\p{Script=Latin}/u,
-  /\p{Script=Cyrillic}/u,
-  /\p{Script=Greek}/u,
-  /\p{Script=Armenian}/u,
-  /\p{Script=Cherokee}/u,
-]
-
 /** What is wrong with the name of a person: names that are drawn the same would be two people. */
 function nameProblem(name: string): string | undefined {
   if (name.length > longestName || name !== name.trim())
     return `must be at most ${longestName} characters, without spaces around it`
   const hidden = ActorName.findUnseen(name)
-  if (hidden !== undefined) {
-    const code = hidden.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
-    return `has a character that nobody sees, U+${code}; write the name without it`
-  }
-  const mixed = (name.normalize('NFKC').match(/\p{L}+/gu) ?? []).find(
-    (word) => alike.filter((script) => script.test(word)).length > 1,
-  )
+  if (hidden !== undefined) return `has a character that nobody sees, ${codeOf(hidden)}; write the name without it`
+  const foreign = ActorName.findForeign(name)
+  if (foreign !== undefined)
+    return `has the letter ${codeOf(foreign)}, of a script in which names are not compared; write it in another one, or give the id of the user`
+  const mixed = ActorName.findMixed(name)
   return mixed === undefined ? undefined : `mixes letters of two scripts in "${mixed}"; write it in one`
 }
+
+const codeOf = (letter: string): string => `U+${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
 
 /** Checks who and why. */
 export function checkControlNote(note: unknown, others: readonly string[] = []): asserts note is ControlNote {
@@ -55,7 +46,16 @@ export function checkControlNote(note: unknown, others: readonly string[] = []):
   checkText(reason, 'reason')
 }
 
-/** Reads who and why of a command that does not require them. */
+/** Reads who and why of a command for which names are not compared, so that any text is one: nobody searches for a spelling in an emergency. */
+export function readAnyNote(note: unknown): OperatorNote {
+  checkNames(note ?? {}, ['actor', 'reason'])
+  const { actor, reason } = (note ?? {}) as OperatorNote
+  if (reason !== undefined) checkText(reason, 'reason')
+  if (actor !== undefined) checkText(actor, 'actor')
+  return { actor, reason }
+}
+
+/** Reads who and why of a command that does not require them, and for which names may be compared. */
 export function readGivenNote(note: unknown, others: readonly string[] = []): OperatorNote {
   checkNames(note ?? {}, ['actor', 'reason', ...others])
   const { actor, reason } = (note ?? {}) as OperatorNote

@@ -27,6 +27,12 @@ const seen = (overrides: Partial<Transfer> = {}): Observation => {
 }
 
 describe('a transfer that is adopted from the service', () => {
+  it.each(['1,234.50', '', '$5', '1e400000', 'NaN', '-1', '٦'])('has a problem with the amount %j', (value) => {
+    const found = describeFound(seen({ amount: { value, currency: 'USD' } }), 'default', runtime)
+    expect(found?.problem).toContain('Its amount cannot be read')
+    expect(describeFound(seen(), 'default', runtime)).not.toHaveProperty('problem')
+  })
+
   it('gets a row with the request that must have led to it', () => {
     const found = describeFound(seen(), 'default', runtime)
     expect(found).toMatchObject({

@@ -1,3 +1,4 @@
+import { amountProblem } from '../amount.ts'
 import { statusEvent } from '../event.ts'
 import { defaultGateway } from '../gateway-account.ts'
 import { Id } from '../id.ts'
@@ -22,7 +23,8 @@ export const isAdopted = ({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyK
 
 /**
  * Builds the row of a transfer observed at the service. The backend writes it when it is certain that no row here stands for
- * the transfer. `undefined` when the observation lacks the whole transfer: a status alone says too little.
+ * the transfer. `undefined` when the observation lacks the whole transfer: a status alone says too little. One with an amount that is none
+ * has a problem, and no row is written for it: the database could not count with it.
  */
 export function describeFound(
   observation: Observation,
@@ -39,6 +41,7 @@ export function describeFound(
   const { status, failure, reachedAt } = reached
   const request = requestOf(transfer)
   const { source, destination } = transfer
+  const unreadable = amountProblem(transfer.amount.value)
   const windowMs = status === 'complete' ? returnWindowMs([source.transferType, destination.transferType]) : undefined
   return {
     id: Id.generate(runtime.clock, runtime.random),
@@ -57,6 +60,7 @@ export function describeFound(
     events: [{ type: 'transfer.adopted' }, ...(status === 'pending' ? [] : [{ type: statusEvent(status) }])],
     ...(returns === undefined ? {} : { returns }),
     ...(windowMs === undefined ? {} : { returnWindowMs: windowMs }),
+    ...(unreadable === undefined ? {} : { problem: `Its amount cannot be read: it ${unreadable.message}.` }),
   }
 }
 

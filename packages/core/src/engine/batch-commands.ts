@@ -51,10 +51,10 @@ export interface Batches<Tx> {
    */
   review(batchId: string, tx?: Tx): Promise<BatchReview | undefined>
   /**
-   * Closes a batch: it takes no further transfers and can complete. False when it was closed before.
+   * Closes a batch: it takes no further transfers and can complete. False when it was closed before. Who and why is in the audit.
    * @throws OutlayError `not_found`; `conflict` when nothing is in it, for which there would be no event: cancel it instead
    */
-  close(tx: Tx, batchId: string): Promise<boolean>
+  close(tx: Tx, batchId: string, note?: OperatorNote): Promise<boolean>
   /**
    * Closes a batch and cancels its transfers, but for those whose money may have moved: these carry on. What another transaction is enqueueing at this
    * moment is not canceled; cancel again once it has ended.
@@ -74,10 +74,13 @@ export interface Batches<Tx> {
     approval: ApproveBatchOptions,
   ): Promise<{ readonly approved: number; readonly released: number }>
   /**
-   * Keeps the transfers of a batch from being submitted; requests under way are finished. False when it is already paused.
+   * Keeps the transfers of a batch from being submitted; requests under way are finished. False when it is already paused. Who and why is in the audit.
    * @throws OutlayError `not_found`
    */
-  pause(tx: Tx, batchId: string): Promise<boolean>
-  /** Resumes a paused batch; workers notice within seconds. False when it is not paused. */
-  resume(tx: Tx, batchId: string): Promise<boolean>
+  pause(tx: Tx, batchId: string, note?: OperatorNote): Promise<boolean>
+  /**
+   * Resumes a paused batch; workers notice within seconds. False when it is not paused. Who and why is in the audit.
+   * @throws OutlayError `not_found`
+   */
+  resume(tx: Tx, batchId: string, note?: OperatorNote): Promise<boolean>
 }

@@ -9,7 +9,8 @@ import type { Effect, TransferCommandPort } from '../ports/transfer-commands.ts'
 import type { TransferPort } from '../ports/transfers.ts'
 import { readGivenNote } from './actors.ts'
 import { isAdopted } from './adoption.ts'
-import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
+import type { EnqueueRequest } from './engine.ts'
+import type { ResubmitOptions } from './resubmit-options.ts'
 
 /** Reads one transfer. */
 export type TransferReader<Tx> = Pick<TransferPort<Tx>, 'get'>
@@ -101,21 +102,41 @@ export function checkEffect({ id: transferId, reason }: Pick<StoredTransfer, 'id
  * failed transfer: in a restored database that key is the same, and an id is not.
  */
 export function resubmitKey({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyKey'>): string {
-  const key = `${idempotencyKey}:resubmit`
-  return IdempotencyKey.is(key) ? key : `${fingerprint(idempotencyKey)}:resubmit`
+  return keyWith(idempotencyKey, 'resubmit')
 }
 
-/** The request of a transfer, without who asked for it: to another destination, to the address at the service, or with the counterparty in full when it has none yet. */
+/**
+ * The key under which a failed transfer goes to another gateway. It is derived from nothing that a restore or a promotion may change, so that
+ * the other gateway sees one key, however often that is decided anew.
+ */
+export function elsewhereKey({ idempotencyKey }: Pick<StoredTransfer, 'idempotencyKey'>, gateway: string): string {
+  return keyWith(idempotencyKey, `at:${gateway}`)
+}
+
+function keyWith(idempotencyKey: string, suffix: string): string {
+  const key = `${idempotencyKey}:${suffix}`
+  return IdempotencyKey.is(key) ? key : `${fingerprint(idempotencyKey)}:${suffix}`
+}
+
+/**
+ * The request of a transfer, without who asked for it: to another destination, to the address at the service, or with the counterparty in full when it
+ * has none yet. An id that its own gateway gave to a counterparty is of no other one.
+ */
 export async function findOrder<Tx>(
   backend: Pick<TransferPort<Tx>, 'counterparty'>,
   tx: Tx,
-  { id, accountId, request, metadata }: StoredTransfer,
-  corrected?: EnqueueRequest['destination'],
+  { id, accountId, request, metadata, gateway: own }: StoredTransfer,
+  { destination: corrected, gateway = own }: Pick<ResubmitOptions, 'destination' | 'gateway'> = {},
 ): Promise<EnqueueRequest> {
   if (corrected !== undefined) return { ...request, accountId, metadata, destination: corrected }
-  const registered = Counterparty.registered(request)
+  const isOwnId = gateway !== own && request.destination.address !== undefined
+  const registered = isOwnId ? undefined : Counterparty.registered(request)
   if (registered !== undefined) return { ...registered, accountId, metadata }
   const details = await backend.counterparty(tx, id)
+  if (details === undefined && isOwnId) {
+    const message = `Only the gateway ${own} knows the counterparty of ${id}, whose details are wiped; give the destination for the gateway ${gateway}.`
+    throw new OutlayError('conflict', message, { field: 'destination' })
+  }
   if (details === undefined) {
     const message = `The details of the counterparty of ${id} are wiped; enqueue a new transfer with them.`
     throw new OutlayError('conflict', message)

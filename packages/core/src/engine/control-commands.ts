@@ -1,9 +1,11 @@
 import type { ApprovalStep } from '../approval.ts'
 import type { HoldName, Policy } from '../policy.ts'
-import type { AuditQuery, AuditRecord } from '../ports/audit.ts'
+import type { AuditQuery, AuditRecord, ChainedEntry } from '../ports/audit.ts'
 import type { ControlNote, HeldState, Hold } from '../ports/holds.ts'
 import type { PolicyVersion } from '../ports/policies.ts'
 import type { OperatorNote } from '../ports/safety.ts'
+import type { AnsweredScreening, ScreeningResult } from '../ports/screening.ts'
+import type { AuditVerdict } from './audit-chain.ts'
 
 /** An approval of a transfer. The host knows who somebody is and which roles they have; the engine does not. */
 export interface ApproveOptions {
@@ -19,6 +21,13 @@ export interface ReleaseNote extends OperatorNote {
   readonly hold?: Exclude<HoldName, 'approval'> | undefined
   /** The policy that holds it: with `limit`, and with `screening` where that has one. */
   readonly policy?: string | undefined
+}
+
+/** A later answer about a transfer that screening holds, who gives it, and why. */
+export interface ScreeningDecision extends ControlNote {
+  readonly result: ScreeningResult
+  /** The case that it is about. A pass names the one that holds the transfer. */
+  readonly case?: string | undefined
 }
 
 /** What became of an approval. */
@@ -52,6 +61,15 @@ export interface HeldTransfers<Tx> {
    *   by a worker, at this very moment too, or when it has ended
    */
   hold(tx: Tx, transferId: string, note: ControlNote): Promise<boolean>
+  /**
+   * Takes an answer that comes later than the call of the screener, such as by a webhook of the provider, in the host's transaction. `pass` ends
+   * what screening holds, `refuse` ends the transfer as `canceled` with the reason `screening_refused`, and `hold` keeps it with another case. Each
+   * answer is stored; `isCounted` is false where it changed nothing, since screening holds the transfer no more.
+   * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; and for a pass `conflict` with the
+   *   field `case` when it names another case than the one that holds the transfer, or before there is one; `conflict` after its `expiresAt`;
+   *   `approval_refused` when the actor created it
+   */
+  answerScreening(tx: Tx, transferId: string, decision: ScreeningDecision): Promise<AnsweredScreening>
   /** What holds a transfer, and who has approved it; `undefined` when it does not exist. */
   holds(transferId: string, tx?: Tx): Promise<(HeldState & { readonly missing: readonly ApprovalStep[] }) | undefined>
 }
@@ -79,10 +97,31 @@ export interface Policies<Tx> {
     readonly version?: number | undefined
     readonly tx?: Tx | undefined
   }): Promise<PolicyVersion | undefined>
+  /**
+   * Makes the indexes that `newCounterparty` and `lookalike` need, once for a database; `set` refuses such policies before. They are made beside everything else, so that
+   * nobody waits, and from then on each transfer costs a little more. For a login that may migrate.
+   */
+  prepare(): Promise<void>
 }
 
 /** Who did what: entries that are written with each command, and never changed. */
 export interface Audit<Tx> {
   /** Entries, the newest first. Default: 50 of them, at most 1000. */
   list(query?: Partial<AuditQuery>, tx?: Tx): Promise<readonly AuditRecord[]>
+  /**
+   * Compares every entry with the chain of hashes that workers make of committed entries: it shows one that was changed, added or removed. Keep the
+   * `anchor` where who may change the database has no access, and give it to a later comparison: only so it shows a chain that was made anew, or whose
+   * end was cut off. What was committed in the last seconds is added to the chain first, where the role may do that.
+   * @throws OutlayError `invalid_request` with the field for an anchor that cannot be one
+   */
+  verify(options?: {
+    readonly anchors?: readonly string[] | undefined
+    readonly signal?: AbortSignal | undefined
+  }): Promise<AuditVerdict>
+  /** The entries of the chain in their order, behind a position. As JSON they have what `list` has. */
+  chain(options?: {
+    /** Default 0. */
+    readonly after?: number | undefined
+    readonly signal?: AbortSignal | undefined
+  }): AsyncIterable<ChainedEntry>
 }

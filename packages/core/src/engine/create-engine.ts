@@ -1,15 +1,13 @@
 import { type Catalog, defaultCatalog } from '../catalog.ts'
-import { Counterparty } from '../counterparty.ts'
 import { atGateway, readGatewayAccount } from '../gateway-account.ts'
 import { Id } from '../id.ts'
 import { checkNames } from '../option-names.ts'
 import type { Backend } from '../ports/backend.ts'
-import type { Settlement } from '../ports/claim.ts'
-import type { Gateway, SubmitResult } from '../ports/gateway.ts'
+import type { Gateway } from '../ports/gateway.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { ObserveRules } from '../ports/observations.ts'
 import type { Runtime } from '../ports/runtime.ts'
-import type { StoredTransfer } from '../ports/stored-transfer.ts'
+import type { Screener } from '../ports/screening.ts'
 import type { Subscription } from '../ports/subscriptions.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
@@ -20,6 +18,7 @@ import { createAccounts } from './account-commands.ts'
 import { refuseAddresses } from './address-ids.ts'
 import { describeFound } from './adoption.ts'
 import { archive } from './archiving.ts'
+import { createSend, type PollMs } from './attempting.ts'
 import { createBatches } from './batches.ts'
 import { isText } from './checked-text.ts'
 import { cancelTransfer, isKnowable } from './commands.ts'
@@ -27,10 +26,11 @@ import { noticeEnded } from './ended-keys.ts'
 import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from './enqueueing.ts'
 import { decideEnvironment, environmentAgain, markEnvironment } from './environment.ts'
+import { createFailingOver, type FailingOver } from './failing-over.ts'
 import { readQuery } from './finding.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
-import { type Gateways, type Route, readGateways, routeTransfer } from './gateways.ts'
+import { type Failover, type Gateways, type Route, readGateways, routeTransfer } from './gateways.ts'
 import { reportGauges } from './gauges.ts'
 import { createHolding } from './holding.ts'
 import { createJudgement } from './judging.ts'
@@ -41,23 +41,16 @@ import { createObstacleLog, watchGateway } from './obstacle-log.ts'
 import { createAudit, createPolicies } from './policies.ts'
 import { decideChange, pollTransfers, readPage } from './polling.ts'
 import { reconcile } from './reconciling.ts'
-import { decideRegistration, registerCounterparty } from './registration.ts'
 import { releaseTransfer } from './releasing.ts'
 import { compareTransfer, resolveTransfer } from './resolving.ts'
 import { resolveReturn } from './resolving-returns.ts'
-import { resubmit } from './resubmitting.ts'
+import { type Resubmitting, resubmit } from './resubmitting.ts'
 import { decideReturnReading, longestReturnWindowMs } from './return-reading.ts'
-import {
-  anyClient,
-  checkKeyLifetime,
-  decideUnsendable,
-  decideUnsent,
-  findSender,
-  sendTransfer,
-  whileKeyLives,
-} from './sending.ts'
-import { createPermit, createSafetyCommands, putBack } from './stopping.ts'
-import { decideSubmission, unknownLimitMs } from './submission.ts'
+import { answerScreening, checkScreener, createScreening, warnOfUnscreened } from './screening.ts'
+import { anyClient, checkKeyLifetime, decideUnsendable, whileKeyLives } from './sending.ts'
+import { readStats } from './stats.ts'
+import { createSafetyCommands, putBack } from './stopping.ts'
+import { unknownLimitMs } from './submission.ts'
 import { makeBatchSubscription, makeSubscription, unsubscribe } from './subscribing.ts'
 import { beginCounters, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
 import { decideThrottle } from './throttling.ts'
@@ -84,10 +77,20 @@ export interface EngineOptions<Tx> {
    */
   readonly route?: Route | undefined
   /**
+   * Names the gateway that takes over a transfer which its own has refused for good, where the refusal has `keyClosed`. The successor is a
+   * transfer of its own, as of {@link Transfers.resubmit}. Default: none is taken over.
+   */
+  readonly failover?: Failover | undefined
+  /**
    * Verifies webhooks, for {@link Engine.webhook}; with several gateways one for each, by name, or one for all. Default: none; statuses
    * come by polling alone.
    */
   readonly webhooks?: WebhookVerifier | Readonly<Record<string, WebhookVerifier>> | undefined
+  /**
+   * Asks whether a transfer may be sent, such as a provider of sanctions screening. Workers call it for each transfer that a policy with `screen`
+   * holds. Default: none; what is held for screening waits for a worker that has one.
+   */
+  readonly screen?: Screener | undefined
   /** Value types and transfer types. Default: the ones that ship. */
   readonly catalog?: Catalog | undefined
   /** Clock, randomness and logger. Default: those of the backend. */
@@ -104,7 +107,7 @@ export interface EngineOptions<Tx> {
 }
 
 const optionNames = [
-  ...['backend', 'gateway', 'gateways', 'route', 'webhooks'],
+  ...['backend', 'gateway', 'gateways', 'route', 'failover', 'webhooks', 'screen'],
   ...['catalog', 'runtime', 'timeouts', 'telemetry', 'polling'],
 ]
 
@@ -118,6 +121,7 @@ const optionNames = [
 export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   checkNames(given, optionNames)
   checkPolling(given.polling)
+  checkScreener(given.screen)
   for (const gateway of readGateways(given).all) checkKeyLifetime(gateway)
   const { backend } = given
   const runtime = foreignRuntime(backend.runtime, given.runtime)
@@ -126,6 +130,10 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   const rules = rulesOf(options, runtime)
   const subscriptions = new Map<string, Subscription<Tx>>()
   const lifecycle = createLifecycle()
+  const { transfers, resubmitting } = createTransfers(options, runtime, rules)
+  const failingOver =
+    options.failover && createFailingOver({ backend, gateways, failover: options.failover, runtime, resubmitting })
+  if (failingOver !== undefined) subscriptions.set(failingOver.subscription.name, failingOver.subscription)
 
   const subscribe = (name: string, make: () => Subscription<Tx>) => {
     if (lifecycle.isRunning()) throw new Error(`Subscribe "${name}" before start(): a running engine accepts no more.`)
@@ -133,12 +141,12 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     subscriptions.set(name, make())
   }
   return {
-    transfers: createTransfers(options, runtime, rules),
+    transfers,
     accounts: createAccounts(backend, runtime, gateways),
-    batches: createBatches(backend, Id.createSequence(runtime.clock, runtime.random)),
+    batches: createBatches(backend, Id.createSequence(runtime.clock, runtime.random), runtime),
     policies: createPolicies(backend, options.catalog ?? defaultCatalog),
     limits: createLimits(backend, options.catalog ?? defaultCatalog),
-    audit: createAudit(backend),
+    audit: createAudit(backend, runtime),
     subscribe: (name, types, handler, options) =>
       subscribe(name, () => makeSubscription(name, types, handler, options)),
     subscribeMany: (name, types, handler, options) =>
@@ -156,7 +164,8 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     migrate: () => backend.migrate(),
     migrationSql: () => backend.migrationSql(),
     backlog: () => backend.backlog(),
-    ...createSafetyCommands(backend.operations, gateways.names),
+    stats: (query) => readStats(backend, runtime.clock.now(), query),
+    ...createSafetyCommands(backend, gateways.names, runtime.logger),
     reconcile: (reconciling) => reconcile(backend.operations, gateways, rules, runtime.clock.now(), reconciling),
     archive: (archiving) => archive(backend, archiving),
     async start({ signal, ...work } = {}) {
@@ -164,7 +173,8 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
       const { telemetry, catalog = defaultCatalog } = options
       // Before the first attempt, so that none of them is what a counter begins with.
       if (telemetry !== undefined) beginCounters(telemetry, catalog.transferTypes, subscriptions.values())
-      await lifecycle.start(() => startWorkers(options, runtime, rules, [...subscriptions.values()], work), {
+      const parts = { rules, failingOver, subscriptions: [...subscriptions.values()] }
+      await lifecycle.start(() => startWorkers(options, runtime, parts, work), {
         signal,
         logger: runtime.logger,
         onRunning: telemetry === undefined ? undefined : () => reportGauges(telemetry, backend, runtime.clock),
@@ -218,7 +228,11 @@ function rulesOf<Tx>(options: GuardedOptions<Tx>, runtime: Runtime): ObserveRule
   }
 }
 
-function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rules: ObserveRules): Transfers<Tx> {
+function createTransfers<Tx>(
+  options: GuardedOptions<Tx>,
+  runtime: Runtime,
+  rules: ObserveRules,
+): { readonly transfers: Transfers<Tx>; resubmitting(): Resubmitting<Tx> } {
   const { backend, gateways, route, catalog = defaultCatalog, telemetry } = options
   const naming = { digest: runtime.digest, nextId: Id.createSequence(runtime.clock, runtime.random) }
   const prepare = (request: EnqueueRequest, prefix: string, again?: Pick<NewTransfer, 'gateway' | 'environment'>) => {
@@ -234,7 +248,7 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
   const judge = createJudgement({ backend, catalog, runtime })
   const write = (tx: Tx, transfers: readonly NewTransfer[], isMany = false) => {
     const judged = (traceparent?: string) =>
-      judge(tx, transfers, isMany, (held, tag) => backend.enqueue(tx, held, traceparent, tag))
+      judge(tx, transfers, isMany, (held, tag, expected) => backend.enqueue(tx, held, traceparent, tag, expected))
     return telemetry === undefined ? judged() : traceEnqueue(telemetry, transfers, judged)
   }
   const enqueue = async (tx: Tx, request: EnqueueRequest) => {
@@ -244,7 +258,12 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
     checkReused(transfer, enqueued)
     return enqueued
   }
-  return {
+  const resubmitting = (): Resubmitting<Tx> => ({
+    ...{ backend, gateways, now: runtime.clock.now(), write },
+    prepare: (request, ended, gateway) =>
+      prepare(request, '', { gateway, environment: environmentAgain(ended, gateways.find(gateway)?.environment) }),
+  })
+  const transfers: Transfers<Tx> = {
     async enqueue(tx, request) {
       refuseAddresses(request, '')
       const enqueued = await enqueue(tx, request)
@@ -262,19 +281,13 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
       isText(accountId) && isText(key) ? backend.getByKey(accountId, key) : undefined,
     find: async (query, tx) => backend.find(readQuery(query), tx),
     ...createHolding(backend),
+    answerScreening: (tx, transferId, decision) => answerScreening(backend, tx, transferId, decision),
     cancel: (tx, transferId, note) => cancelTransfer(backend, tx, transferId, note),
     resolve: (tx, transferId, resolution) => resolveTransfer(backend, tx, transferId, resolution),
     resolveReturn: (tx, transferId, resolution) => resolveReturn(backend, tx, transferId, resolution),
     compare: (transferId, remoteId, { signal = new AbortController().signal } = {}) =>
       compareTransfer({ backend, gateways }, transferId, remoteId, signal),
-    resubmit(tx, transferId, options) {
-      const prepareAgain = (request: EnqueueRequest, ended: StoredTransfer) => {
-        const environment = environmentAgain(ended, gateways.find(ended.gateway)?.environment)
-        return prepare(request, '', { gateway: ended.gateway, environment })
-      }
-      const parts = { backend, now: runtime.clock.now(), prepare: prepareAgain, write }
-      return resubmit(parts, tx, transferId, options)
-    },
+    resubmit: async (tx, transferId, options) => resubmit(resubmitting(), tx, transferId, options),
     release: async (tx, transferId, note) => isKnowable(transferId) && releaseTransfer(backend, tx, transferId, note),
     async observe(tx, accountId, observations, options = {}) {
       checkAccountId(accountId)
@@ -283,56 +296,21 @@ function createTransfers<Tx>(options: GuardedOptions<Tx>, runtime: Runtime, rule
       return backend.observe(tx, account, readObservations(observations), rules)
     },
   }
+  return { transfers, resubmitting }
 }
 
-type PollMs = (accountId: string, transferType: string, polls: number) => number
-
-/** Makes what sends a claimed transfer to its own gateway, and decides about the answer. */
-function createSend<Tx>(
-  { backend }: GuardedOptions<Tx>,
-  { clock, random, logger }: Runtime,
-  rules: ObserveRules,
-  pollMs: PollMs,
-) {
-  return async (
-    gateway: Gateway,
-    ...[claim, signal, mayBegin, recordLate]: Parameters<WorkHandlers<Tx>['submit']>
-  ): Promise<Settlement> => {
-    const permit = createPermit(mayBegin)
-    if (!permit.mayBegin()) return putBack(claim)
-    const sending = { signal, mayBegin: permit.mayBegin }
-    const firstPollMs = pollMs(claim.accountId, claim.request.destination.transferType, 0)
-    const { keyLifetimeMs } = gateway
-    const { source, destination } = claim.request
-    const returnWindowMs = rules.returnWindowMs([source.transferType, destination.transferType], atGateway(claim))
-    const always = { firstPollMs, keyLifetimeMs, returnWindowMs }
-    const context = () => ({ ...always, now: clock.now(), fraction: random.fraction() })
-    const request = Counterparty.registered(claim.request)
-    if (request === undefined) {
-      const registered = await registerCounterparty(gateway, logger, claim, sending)
-      if (permit.isRefused() && registered.outcome === 'throttled') return putBack(claim)
-      return decideRegistration(claim, registered, context())
-    }
-    const sender = await findSender({ backend, gateway }, claim, signal)
-    if ('reason' in sender) return decideUnsent(claim, sender, context())
-    // It says nothing about the credentials of now.
-    const decideLate = (late: SubmitResult) => ({ ...decideSubmission(claim, late, context()), credentials: null })
-    const onLateAcceptance = recordLate && ((late: SubmitResult) => recordLate(decideLate(late)))
-    const guarded = { ...sending, onLateAcceptance }
-    const result = await sendTransfer({ gateway, logger }, claim, request, sender.client, guarded)
-    // An answer is one to a request that left before the refusal.
-    const { outcome, mayHaveActed, httpStatus } = result
-    const isUnsent = outcome === 'throttled' && mayHaveActed !== true && httpStatus === undefined
-    if (permit.isRefused() && isUnsent) return putBack(claim)
-    return decideSubmission(claim, result, context())
-  }
+/** What workers go by beside the options. */
+interface WorkerParts<Tx> {
+  readonly rules: ObserveRules
+  /** Absent where no gateway takes over what another one has refused. */
+  readonly failingOver: FailingOver<Tx> | undefined
+  readonly subscriptions: readonly Subscription<Tx>[]
 }
 
 async function startWorkers<Tx>(
   options: GuardedOptions<Tx>,
   runtime: Runtime,
-  rules: ObserveRules,
-  subscriptions: readonly Subscription<Tx>[],
+  { rules, failingOver, subscriptions }: WorkerParts<Tx>,
   work: WorkOptions,
 ): Promise<Workers> {
   const { backend, gateways, catalog = defaultCatalog } = options
@@ -343,7 +321,7 @@ async function startWorkers<Tx>(
     const delayMs = Math.min(pollDelayMs({ expectedMs, polls }), longestMs)
     return alignedPollDelayMs({ nowMs: clock.now().getTime(), delayMs, accountId })
   }
-  const send = createSend(options, runtime, rules, pollMs)
+  const send = createSend(options, runtime, { rules, failingOver }, pollMs)
   const handlers: WorkHandlers<Tx> = {
     gateways: gateways.names,
     client: gateways.all.every(({ identify }) => identify === undefined) ? anyClient : undefined,
@@ -369,6 +347,7 @@ async function startWorkers<Tx>(
     nextPollMs: ({ accountId, transferType, polls }) => pollMs(accountId, transferType, polls),
     nextWatchMs: (idle) => Math.min(watchDelayMs({ idle }), longestMs),
     decideReturnReading: gateways.all.some(({ reportsReturns }) => reportsReturns) ? decideReturnReading : undefined,
+    screening: createScreening(options, runtime),
     rules,
     environment: gateways.environment,
     decideThrottle: (current, signal, now) => decideThrottle(current, signal, now, random.fraction()),
@@ -376,6 +355,7 @@ async function startWorkers<Tx>(
     logger,
   }
   await backend.check()
+  await warnOfUnscreened(options, runtime.logger)
   const { telemetry } = options
   return backend.work(telemetry === undefined ? handlers : traceHandlers(telemetry, clock, handlers), work)
 }

@@ -1,7 +1,5 @@
 import type { EventType } from '../event.ts'
 import type { Metadata } from '../metadata.ts'
-import type { AccountLimitsChange, AccountState } from '../ports/accounts.ts'
-import type { Backlog } from '../ports/backlog.ts'
 import type { Observation } from '../ports/gateway.ts'
 import type { EventHandler, EventsHandler } from '../ports/handlers.ts'
 import type {
@@ -18,12 +16,15 @@ import type { TransferPage, TransferQuery } from '../ports/transfer-query.ts'
 import type { IncomingWebhook } from '../ports/webhooks.ts'
 import type { WorkOptions } from '../ports/work-options.ts'
 import type { TransferOrder } from '../transfer.ts'
+import type { Accounts, AtGateway } from './accounts.ts'
 import type { Archived, ArchiveOptions } from './archiving.ts'
 import type { Batches } from './batch-commands.ts'
 import type { Audit, HeldTransfers, Policies, ReleaseNote } from './control-commands.ts'
+import type { Counting } from './counting.ts'
 import type { WorkersState } from './lifecycle.ts'
 import type { SumLimits } from './limit-commands.ts'
 import type { ReconcileOptions, Reconciliation } from './reconciliation.ts'
+import type { ResubmitOptions } from './resubmit-options.ts'
 import type { WebhookAnswer } from './webhooks.ts'
 
 /**
@@ -119,8 +120,7 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    */
   find(query: FindTransfers, tx?: Tx): Promise<TransferPage>
   /**
-   * Returns a blocked or waiting transfer to the queue with its own key. It is sent at once, but not before its `notBefore`.
-   * False when it is in no such stage.
+   * Returns a blocked or waiting transfer to the queue with its own key. It is sent at once, but not before its `notBefore`. False when it is in no such stage.
    *
    * Of a held transfer it ends one hold: that of operators, or the one that `hold` and `policy` name, so that a hold which somebody added meanwhile stays.
    * With the last hold it is sent. That needs `actor` and `reason`.
@@ -164,9 +164,12 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    */
   compare(transferId: string, remoteId: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
   /**
-   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key, at the same gateway. It goes to the same
-   * address with the same amount, unless the caller corrects them. A counterparty that was given in full and never registered is given in
-   * full again.
+   * Enqueues the request of a failed or canceled transfer again, as a new transfer with a new key, at the same gateway unless another one is
+   * named. It goes to the same address with the same amount, unless the caller corrects them. A counterparty that was given in full and never
+   * registered is given in full again.
+   *
+   * At another gateway the key is `k:at:<gateway>`, and nothing of the ended one may ever have been accepted. The ids of a request are sent as they
+   * are: name another gateway only where it knows the same ids, or give its `destination`.
    *
    * A transfer has one successor, however many ask for it at once: `resubmittedAs` of the ended one and `resubmissionOf` of the new one. By
    * default the key is derived from the idempotency key of the ended transfer, `k:resubmit` from `k`, and not from its id. Every
@@ -175,11 +178,11 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    * It enters the batch of the ended one, unless that has completed, and is counted in its place. It keeps the metadata, the environment, `notBefore` and `expiresAt`, unless other times are given. An `expiresAt` that has passed
    * is refused until the caller gives another one.
    * @throws OutlayError `transfer_not_found`; `conflict` when the transfer is not failed or canceled, when it was adopted, when it was
-   *   resubmitted before under another key or with another correction,
-   *   when the service accepted it after its end, or when the details of its counterparty are wiped, which they are 30 days after
-   *   its end, and with the field `expiresAt` when that has passed; `environment_mismatch` when the gateway of this engine is for
-   *   another environment than the transfer; `idempotency_key_mismatch` when the key stands for another transfer; `invalid_request` with the
-   *   field for times that cannot be, and any code of a broken rule for a correction; `missing_field` without `createdBy` for one that people held.
+   *   resubmitted before under another key or with another correction, when the service accepted it after its end, or when the details of its
+   *   counterparty are wiped, which they are 30 days after its end, and with the field `expiresAt` when that has passed; with the field `gateway` when
+   *   its own gateway had accepted it, and with `destination` when only that one knows its payee; `environment_mismatch` when
+   *   the gateway of this engine is for another environment than the transfer; `idempotency_key_mismatch` when the key stands for another transfer;
+   *   `invalid_request` with the field for times that cannot be, and any code of a broken rule for a correction; `missing_field` without `createdBy` for one that people held.
    */
   resubmit(tx: Tx, transferId: string, options?: ResubmitOptions): Promise<EnqueuedTransfer>
   /**
@@ -189,72 +192,6 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    *   index and the member: `3.status`, and for a gateway that this engine does not have.
    */
   observe(tx: Tx, accountId: string, observations: readonly Observation[], options?: AtGateway): Promise<number>
-}
-
-/** What a resubmitted transfer has instead of what the ended one had. */
-export interface ResubmitOptions {
-  /** Default: derived from the key of the ended transfer, `k:resubmit` from `k`. */
-  readonly idempotencyKey?: string | undefined
-  /** Null for at once. Default: that of the ended transfer. */
-  readonly notBefore?: string | Date | null | undefined
-  /** Null for no end. Default: that of the ended transfer. */
-  readonly expiresAt?: string | Date | null | undefined
-  /** The amount that should have been paid. Default: that of the ended transfer. */
-  readonly amount?: EnqueueRequest['amount'] | undefined
-  /** Who resubmits it, for the audit, and does not approve it: policies that hold it refuse it without. Default: nobody is named. */
-  readonly createdBy?: string | undefined
-  /** Where it should have gone, whole. Default: the destination of the ended transfer. */
-  readonly destination?: EnqueueRequest['destination'] | undefined
-}
-
-/** Names a gateway. An engine with one gateway needs no name. */
-export interface AtGateway {
-  readonly gateway?: string | undefined
-}
-
-/** Commands and reads of a whole account. A command without a gateway is about the account at all gateways. */
-export interface Accounts<Tx> {
-  /** Sends the account's transfers that await funds again. Returns how many. */
-  fundsArrived(tx: Tx, accountId: string): Promise<number>
-  /** Keeps the account's transfers from being submitted; requests under way are finished. False when it is already paused. */
-  pause(tx: Tx, accountId: string): Promise<boolean>
-  /** Resumes a paused account. False when it is not paused. */
-  resume(tx: Tx, accountId: string): Promise<boolean>
-  /**
-   * Probes the refused credentials of an account now, without waiting for the backoff of up to five minutes. False when they
-   * are not refused.
-   */
-  retryCredentials(tx: Tx, accountId: string): Promise<boolean>
-  /**
-   * Adopts transfers of the account that others create: its automations, or another system. Each becomes a transfer here, once,
-   * with the event `transfer.adopted` and then those of its statuses, and is polled like any other. The engine learns of them
-   * by webhook and by regular reads of the account's list.
-   *
-   * Adopts only transfers that the service created at `since` or later; default: five minutes before now. False when the
-   * account is already watched, which changes nothing.
-   * @throws OutlayError `missing_field`, `invalid_id` for the account; `invalid_request` when `since` is not a date and time.
-   */
-  watch(
-    tx: Tx,
-    accountId: string,
-    options?: AtGateway & { readonly since?: string | Date | undefined },
-  ): Promise<boolean>
-  /**
-   * Stops watching for transfers of others. Those that were adopted stay, and those that were found and wait for a decision are
-   * still adopted when it is certain whose they are. False when the account is not watched.
-   */
-  unwatch(tx: Tx, accountId: string, options?: AtGateway): Promise<boolean>
-  /**
-   * Changes the limits of an account. An absent member stays as it is; null resets it. The rate (0.01 to 100 000 submissions
-   * per second) and the concurrency (1 to 100 000) apply over all workers together, from the commit on. The weight (0.01 to
-   * 100, default 1) applies to transfers enqueued from then on; in another process, from about five seconds later.
-   *
-   * A refusal happens before any SQL.
-   * @throws OutlayError `invalid_id`, `invalid_request` with the field
-   */
-  configure(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void>
-  /** The state of an account: its limits, which hold at each gateway, and how far it is throttled at the gateway. */
-  get(accountId: string, options?: AtGateway): Promise<AccountState>
 }
 
 /** How events are delivered to a handler. */
@@ -271,8 +208,8 @@ export interface SubscribeOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** What to remove of a subscription. */
-export interface UnsubscribeOptions {
+/** What to remove of a subscription, and who does that, for the audit. */
+export interface UnsubscribeOptions extends OperatorNote {
   /** Only these types; also types that only earlier releases know. Default: the whole subscription. */
   readonly types?: readonly string[] | undefined
   /** Deletes its undelivered events, dead letters included. Default false. */
@@ -298,13 +235,13 @@ export interface Stops<Tx> {
    */
   add(tx: Tx, stop: StopTarget & OperatorNote): Promise<boolean>
   /** Ends a stop. False when there is none. */
-  end(tx: Tx, target: StopTarget): Promise<boolean>
+  end(tx: Tx, target: StopTarget & OperatorNote): Promise<boolean>
   /** The committed stops: everything first, then gateways, then accounts. */
   list(): Promise<readonly Stop[]>
 }
 
 /** The engine, typed by the host's own transaction. */
-export interface Engine<Tx> {
+export interface Engine<Tx> extends Counting {
   readonly transfers: Transfers<Tx>
   readonly accounts: Accounts<Tx>
   readonly stops: Stops<Tx>
@@ -314,7 +251,7 @@ export interface Engine<Tx> {
   readonly audit: Audit<Tx>
   /** Whether anything may be sent from this database, and why not. */
   sending(): Promise<SendingState>
-  /** Stops all sending, in every worker, until a reconciliation lifts the fence. False when the database is already fenced. */
+  /** Stops all sending, in every worker, until a reconciliation lifts the fence. False when the database is already fenced: a reconciliation under way does not lift it then. */
   fence(tx: Tx, note?: OperatorNote): Promise<boolean>
   /**
    * Adopts this database as the engine's own, after it was copied, restored or moved. The database is then fenced until a
@@ -387,8 +324,6 @@ export interface Engine<Tx> {
    *   reached.
    */
   check(): Promise<void>
-  /** Counts of transfers and events, at this moment. */
-  backlog(): Promise<Backlog>
   /**
    * Archives the events and attempts of transfers that ended long ago, in steps that each commit. The transfers and their keys
    * stay, and every read works as before. A transfer with an undelivered event is not archived. Safe to end at any time, to run

@@ -57,14 +57,17 @@ function readFraction(read: () => number): number | undefined {
   return typeof fraction === 'number' && fraction >= 0 && fraction < 1 ? fraction : undefined
 }
 
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
+
 /** The same logger; what it throws is ignored. */
-function foreignLogger(logger: Logger): Logger {
+export function foreignLogger(logger: Logger): Logger {
   const report =
     (level: keyof Logger): Logger['debug'] =>
     (fields, message) => {
       const result: unknown = attempt(() => logger[level](fields, message))
       // An asynchronous logger may reject, which would end the process.
-      if (result instanceof Promise) result.catch(() => undefined)
+      if (isThenable(result)) result.then(undefined, () => undefined)
     }
   return { debug: report('debug'), info: report('info'), warn: report('warn'), error: report('error') }
 }

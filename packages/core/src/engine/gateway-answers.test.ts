@@ -156,7 +156,7 @@ describe('a foreign gateway', () => {
     timer: { after: () => () => undefined },
     logger: { debug() {}, info() {}, warn() {}, error: (fields: unknown) => void lines.push(fields) },
   })
-  const limits = { submitMs: 1, readMs: 1, lookupMs: 1 }
+  const limits = { submitMs: 1, readMs: 1, lookupMs: 1, screenMs: 1 }
   const { signal } = new AbortController()
   const submission = {} as Parameters<Gateway['submit']>[0]
 

@@ -29,6 +29,8 @@ describe('the gateways of an engine', () => {
     ['gateways.second: must be a gateway', { gateways: { first, second: {} as Gateway }, route }],
     ['route: must be a function that names the gateway', { gateways: { first, second } }],
     ['route: is for an engine with several gateways', { gateway: first, route }],
+    ['failover: is for an engine with several gateways', { gateway: first, failover: () => 'second' }],
+    ['failover: must be a function', { gateways: { first, second }, route, failover: 'second' as never }],
     ['route: must be a function', { gateways: { first, second }, route: 'first' as never }],
     ['are for different environments', { gateways: { a: gateway('testnet'), b: gateway('mainnet') }, route }],
   ])('are refused: %s', (message, options) => {

@@ -1,6 +1,7 @@
 import { OutlayError } from '../error.ts'
 import { defaultGateway } from '../gateway-account.ts'
 import type { Gateway } from '../ports/gateway.ts'
+import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { WebhookVerifier } from '../ports/webhooks.ts'
 import type { Environment } from '../transfer-type.ts'
 import type { EnqueueRequest } from './engine.ts'
@@ -8,11 +9,18 @@ import type { EnqueueRequest } from './engine.ts'
 /** Names the gateway of a new transfer. Pure: it is called with every enqueue, before any SQL. */
 export type Route = (request: EnqueueRequest, accountId: string) => string
 
+/**
+ * Names the gateway that takes over a transfer which its own gateway has refused for good, or returns undefined for none. Pure, as {@link Route}: it
+ * is called again after a restore, and has to give the same answer then.
+ */
+export type Failover = (failed: StoredTransfer, accountId: string) => string | undefined
+
 /** The options of an engine that concern its gateways. */
 export interface GatewayOptions {
   readonly gateway?: Gateway | undefined
   readonly gateways?: Readonly<Record<string, Gateway>> | undefined
   readonly route?: Route | undefined
+  readonly failover?: Failover | undefined
   readonly webhooks?: WebhookVerifier | Readonly<Record<string, WebhookVerifier>> | undefined
 }
 
@@ -36,7 +44,7 @@ const namePattern = /^[a-z0-9][a-z0-9_.-]{0,62}$/
  * @throws OutlayError `invalid_request` with the field; `environment_mismatch` for gateways of different environments
  */
 export function readGateways(options: GatewayOptions): Gateways {
-  const { gateway, gateways, route } = options
+  const { gateway, gateways, route, failover } = options
   if ((gateway === undefined) === (gateways === undefined)) {
     throw refuse('gateway', 'give createEngine() a gateway, or several as gateways: { name: gateway }')
   }
@@ -45,6 +53,11 @@ export function readGateways(options: GatewayOptions): Gateways {
   if (route !== undefined) {
     if (typeof route !== 'function') throw refuse('route', 'must be a function that returns the name of a gateway')
     if (gateways === undefined) throw refuse('route', 'is for an engine with several gateways; give them as gateways')
+  }
+  if (failover !== undefined) {
+    if (typeof failover !== 'function')
+      throw refuse('failover', 'must be a function that returns the name of a gateway, or undefined')
+    if (names.length < 2) throw refuse('failover', 'is for an engine with several gateways; give them as gateways')
   }
   if (names.length > 1 && route === undefined) {
     throw refuse('route', `must be a function that names the gateway of a transfer; there are ${names.join(', ')}`)
@@ -111,6 +124,26 @@ export function routeTransfer(
   }
   if (typeof answer === 'string' && gateways.find(answer) !== undefined) return answer
   throw refuse(field, `route returned ${describeAnswer(answer)}; it names one of ${gateways.names.join(', ')}`)
+}
+
+/**
+ * The gateway that takes over a refused transfer, as `failover` says; undefined where it names none.
+ * @throws Error for an answer that is no gateway's name, a promise, or what it throws
+ */
+export function askFailover(
+  gateways: Pick<Gateways, 'find' | 'names'>,
+  failover: Failover,
+  failed: StoredTransfer,
+): string | undefined {
+  let answer: unknown
+  try {
+    answer = failover(failed, failed.accountId)
+  } catch (cause) {
+    throw new Error('failover threw instead of naming a gateway.', { cause })
+  }
+  if (answer === undefined) return undefined
+  if (typeof answer === 'string' && gateways.find(answer) !== undefined) return answer
+  throw new Error(`failover returned ${describeAnswer(answer)}; it names one of ${gateways.names.join(', ')}, or none.`)
 }
 
 function describeAnswer(answer: unknown): string {

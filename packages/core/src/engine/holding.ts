@@ -20,6 +20,7 @@ export type HoldingBackend<Tx> = Pick<
   | 'releaseHolds'
   | 'rejectHeld'
   | 'recordAudit'
+  | 'tryRecordAudit'
 >
 
 /** Checks an approval, before any SQL. */
@@ -47,7 +48,7 @@ export const findMissing = ({ holds, approvals }: Requirements): readonly Approv
   )
 
 /** Creates the commands of held transfers. Each checks its input before any SQL, so that a refusal leaves the transaction usable. */
-export function createHolding<Tx>(backend: HoldingBackend<Tx>): HeldTransfers<Tx> {
+export function createHolding<Tx>(backend: HoldingBackend<Tx>): Omit<HeldTransfers<Tx>, 'answerScreening'> {
   return {
     async approve(tx, transferId, approval) {
       checkApproval(approval)
@@ -151,18 +152,26 @@ export async function approveAll<Tx>(
   tx: Tx,
   states: ReadonlyMap<string, HeldState>,
   approval: ApproveOptions,
+  endTurn: () => Promise<void>,
 ): Promise<{ readonly approved: number; readonly released: number }> {
   const approver = approverOf(approval)
-  const asking = [...states].filter(([, state]) => isAsking(state, approver))
+  const asking: (readonly [string, HeldState])[] = []
+  const adding: string[] = []
   // Refused before anything is written.
-  for (const [id, state] of asking) refuseApprover(id, state, approver)
-  const adding = asking.flatMap(([id, state]) => (findMissing(state).length === 0 ? [] : [id]))
+  for (const [id, state] of states) {
+    await endTurn()
+    if (!isAsking(state, approver)) continue
+    refuseApprover(id, state, approver)
+    asking.push([id, state])
+    if (findMissing(state).length > 0) adding.push(id)
+  }
   if (adding.length > 0) await backend.addApproval(tx, adding, writtenApproval(approval))
   const after = adding.length === 0 ? states : await backend.getHoldsOf(tx, adding)
   let released = 0
   for (const [transferId, before] of asking) {
     const change = { transferId, before, now: after.get(transferId) ?? before }
     released += Number((await applyApproval(backend, tx, change, approval)).released)
+    await endTurn()
   }
   return { approved: asking.length, released }
 }

@@ -44,6 +44,24 @@ export const instruments = {
       boundaries: requestBoundaries,
     },
   },
+  /** Calls of the screener and their time, by `outlay.outcome`: pass, hold, refuse, no_answer. */
+  screen: {
+    outcomes: {
+      name: 'outlay.screening.outcomes',
+      kind: 'counter',
+      attributes: ['outlay.outcome'],
+      unit: '{call}',
+      description: 'Calls of the screener, by outcome.',
+    },
+    duration: {
+      name: 'outlay.screening.duration',
+      kind: 'histogram',
+      attributes: ['outlay.outcome'],
+      unit: 's',
+      description: 'How long one call of the screener takes.',
+      boundaries: requestBoundaries,
+    },
+  },
   /** Time from the enqueue to the final status, by `outlay.rail` and `outlay.status`. */
   settleDuration: {
     name: 'outlay.settle.duration',

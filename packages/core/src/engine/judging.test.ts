@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { defaultCatalog } from '../catalog.ts'
 import type { Policy } from '../policy.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
-import type { KnownPolicies } from '../ports/policies.ts'
+import type { FactQuery, KnownPolicies, StoredFacts } from '../ports/policies.ts'
 import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
 import { createJudgement } from './judging.ts'
+import { usualFacts } from './policy-facts.ts'
 
 const refusal: Policy = { name: 'no-wires', when: { rails: ['wire'] }, refuse: 'there are no wires' }
 const approval: Policy = { name: 'all', approvals: [{}] }
@@ -36,9 +37,7 @@ function judgement(yieldToEventLoop: () => Promise<void> = async () => undefined
   const judge = createJudgement<null>({
     backend: {
       readPolicies: async () => state.known,
-      findPayees: async () => ({
-        ...{ byAddressId: new Map(), byFingerprint: new Map(), byPayee: new Map(), unknown: new Set() },
-      }),
+      readFacts: async () => usualFacts,
       async areStored(_, given) {
         asked.push(given.map(({ idempotencyKey }) => idempotencyKey))
         return given.map(({ idempotencyKey }) => stored.has(idempotencyKey))
@@ -143,5 +142,94 @@ describe('the judgement of very many transfers', () => {
     stored.delete('key-7')
     await expect(enqueue(wires)).rejects.toMatchObject({ code: 'policy_refused', issues: [{ field: '7' }] })
     expect([asked.length, written.length]).toEqual([2, 1])
+  })
+})
+
+describe('the judgement of one transfer by what the database knows', () => {
+  const named: Policy = { name: 'bank', when: { counterparties: ['other'] }, hold: 'not to that one' }
+  const known: StoredFacts = {
+    ...usualFacts,
+    payees: { ...usualFacts.payees, byAddressId: new Map([['bank', ['other']]]) },
+    text: 'it is the other one',
+  }
+
+  it('is by what is usual, and again by what the insert says where that is other', async () => {
+    const reads: FactQuery[] = []
+    const writes: unknown[] = []
+    let holding = usualFacts
+    const judge = createJudgement<null>({
+      backend: {
+        readPolicies: async () => ({ version: 1, tag: 'one', policies: [named] }),
+        async readFacts(_, query) {
+          reads.push(query)
+          return holding
+        },
+        areStored: async (_, given) => given.map(() => false),
+      },
+      catalog: defaultCatalog,
+      runtime: { clock: { now: () => new Date(0) }, yieldToEventLoop: async () => undefined },
+    })
+    const enqueue = (given: readonly NewTransfer[]) =>
+      judge(null, given, false, async (held, tag, expected) => {
+        if (tag !== 'one') return 'stale'
+        writes.push([expected?.text, held.map(({ holds }) => holds?.[0]?.policy)])
+        return expected === undefined || expected.text === holding.text
+          ? (held as unknown as readonly EnqueuedTransfer[])
+          : { facts: holding }
+      })
+    await enqueue(transfers(1))
+    expect(writes.splice(0)).toEqual([['', [undefined]]])
+    holding = known
+    await enqueue(transfers(1))
+    expect(writes.splice(0)).toEqual([
+      ['', [undefined]],
+      ['it is the other one', ['bank']],
+    ])
+    expect(reads).toEqual([])
+    await enqueue(transfers(2))
+    expect(writes.splice(0)).toEqual([[undefined, ['bank', 'bank']]])
+    expect(reads).toHaveLength(1)
+  })
+
+  it('gives up where it is other each time', async () => {
+    let turn = 0
+    const judge = createJudgement<null>({
+      backend: {
+        readPolicies: async () => ({ version: 1, tag: 'one', policies: [named] }),
+        readFacts: async () => known,
+        areStored: async (_, given) => given.map(() => false),
+      },
+      catalog: defaultCatalog,
+      runtime: { clock: { now: () => new Date(0) }, yieldToEventLoop: async () => undefined },
+    })
+    const enqueued = judge(null, transfers(1), false, async (_, tag) => {
+      turn += 1
+      return tag === 'one' ? { facts: { ...known, text: String(turn) } } : 'stale'
+    })
+    await expect(enqueued).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('searches before very many a part at a time', async () => {
+    const sizes: number[] = []
+    const alike: Policy = { name: 'alike', when: { lookalike: {} }, hold: 'twice?' }
+    const judge = createJudgement<null>({
+      backend: {
+        readPolicies: async () => ({ version: 1, tag: 'one', policies: [alike] }),
+        async readFacts(_, { payments }) {
+          sizes.push(payments.length)
+          const facts = { isNewToAccount: false, isNewToHost: false, lookalike: null, payee: 'bank' }
+          return { ...usualFacts, payments: new Map(payments.map(({ at }) => [at, facts])) }
+        },
+        areStored: async (_, given) => given.map(() => false),
+      },
+      catalog: defaultCatalog,
+      runtime: { clock: { now: () => new Date(0) }, yieldToEventLoop: async () => undefined },
+    })
+    const enqueued = await judge(null, transfers(2_001), true, async (held, tag) =>
+      tag === 'one' ? (held as unknown as readonly EnqueuedTransfer[]) : 'stale',
+    )
+    expect(sizes).toEqual([1_000, 1_000, 1])
+    // All are the same payment: the first one goes, and the others look like it.
+    expect(enqueued.filter((one) => !('holds' in one))).toHaveLength(1)
   })
 })

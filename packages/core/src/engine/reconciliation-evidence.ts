@@ -112,6 +112,10 @@ const endedEvidence = ({ remotes, said }: Likeness) =>
     ? `It may be ${list(remotes)}, or the twin of it; it has ended here behind the fence, so a person has to decide.`
     : wrongEvidence(said)
 
+/** Why a row is not sent that may have been handed over to another gateway. */
+export const elsewhereEvidence = ({ remotes }: Likeness, gateway: string) =>
+  `It may have been handed over to the gateway ${gateway}, which has ${list(remotes)} and no row here for it; a person has to decide before it is sent.`
+
 const wrongEvidence = (said: string) =>
   `A person said that it is ${said}, which is no transfer of this amount and these legs in the list, or another row's.`
 

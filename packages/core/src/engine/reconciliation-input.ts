@@ -17,7 +17,7 @@ export interface ReconcileInput {
   readonly uniqueNotes: boolean
 }
 
-const names = ['since', 'accounts', 'dryRun', 'acknowledge', 'matches', 'uniqueNotes', 'actor', 'signal']
+const names = ['since', 'accounts', 'dryRun', 'acknowledge', 'matches', 'uniqueNotes', 'actor', 'reason', 'signal']
 
 /** Reads what a reconciliation is asked for. Throws OutlayError `missing_field`, `invalid_id` or `invalid_request` with the field. */
 export function readReconcileOptions(options: ReconcileOptions, now: Date): ReconcileInput {
@@ -25,9 +25,10 @@ export function readReconcileOptions(options: ReconcileOptions, now: Date): Reco
     throw new OutlayError('missing_field', 'since: say from when on.', { field: 'since' })
   // A mistyped "dryRun" would write.
   checkNames(options, names)
-  const { accounts = [], dryRun = false, acknowledge = false, uniqueNotes = false, actor } = options
+  const { accounts = [], dryRun = false, acknowledge = false, uniqueNotes = false, actor, reason } = options
   for (const [field, flag] of Object.entries({ dryRun, acknowledge, uniqueNotes })) checkFlag(flag, field)
   if (actor !== undefined) checkText(actor, 'actor')
+  if (reason !== undefined) checkText(reason, 'reason')
   if (!Array.isArray(accounts)) throw refuse('accounts', 'must be a list of ids of accounts')
   for (const [index, accountId] of accounts.entries()) checkAccountId(accountId, `accounts.${index}`)
   const since = readSince(options.since, now)

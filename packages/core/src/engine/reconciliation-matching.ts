@@ -78,14 +78,21 @@ export function matchTransfers(
     free.filter(({ transfer }) => transfer.automationId === undefined),
     ({ transfer }) => shapeOf(transfer),
   )
-  const pairs = rows
+  const open = rows
     .filter(({ id }) => !decided.has(id))
     .map((row) => ({
       row,
       remotes: (byShape.get(shapeOf(row.request)) ?? []).filter((one) => isLike(row, one, rules)),
       said: rules.given.get(row.id),
     }))
-    .filter((pair) => pair.remotes.length > 0 || pair.said !== undefined)
+  const isClear = (pair: Likeness) => pair.remotes.length > 0 || pair.said !== undefined
+  const paid = findPaid(free)
+  // The service shows what was paid, which may be another amount than was asked for.
+  const pairs = open
+    .map((pair) =>
+      isClear(pair) ? pair : { ...pair, remotes: paid.filter((one) => isPaidOtherwise(pair, one, rules)) },
+    )
+    .filter(isClear)
   const claimants = new Map<string, number>()
   for (const { remoteId } of pairs.flatMap((pair) => pair.remotes))
     claimants.set(remoteId, (claimants.get(remoteId) ?? 0) + 1)
@@ -106,7 +113,56 @@ export function matchTransfers(
   }
 }
 
-/** The ids that a person gave, without those that cannot be right: not in the list, another row's id, or another amount. */
+/** Transfers that may show what was paid instead of what was asked for. */
+const findPaid = (remotes: readonly UnmatchedTransfer[]): readonly UnmatchedTransfer[] =>
+  remotes.filter(({ transfer }) => transfer.automationId === undefined && transfer.status === 'complete')
+
+/**
+ * Rows that wait at another gateway and may have been handed over to this one, whose transfer without a row is like them, but perhaps for the amount,
+ * which was paid. One that its own gateway has registered has another address here. Pure.
+ */
+export function matchElsewhere(
+  rows: readonly UnconfirmedTransfer[],
+  remotes: readonly UnmatchedTransfer[],
+  rules: MatchRules,
+): readonly Likeness[] {
+  const paid = findPaid(remotes)
+  return rows
+    .map((row) => {
+      const here = withoutOwnId(row)
+      const likes = remotes.filter((one) => isLike(here, one, rules))
+      const found = likes.length > 0 ? likes : paid.filter((one) => isLike(asPaid(here, one), one, rules))
+      return { row, remotes: found }
+    })
+    .filter((pair) => pair.remotes.length > 0)
+}
+
+function withoutOwnId(row: UnconfirmedTransfer): UnconfirmedTransfer {
+  const { address, ...leg } = row.request.destination
+  if (address === undefined) return row
+  return { ...row, request: { ...row.request, destination: { ...leg, addressId: undefined, address } } }
+}
+
+/** Transfers of the service that no row here stands for: also those that were adopted. A row that is like one may be its twin. */
+export function findUnclaimed(
+  remotes: readonly UnmatchedTransfer[],
+  { matched }: Pick<Matching, 'matched'>,
+): readonly UnmatchedTransfer[] {
+  const claimed = new Set(matched.map(({ remote }) => remote.remoteId))
+  return remotes.filter(({ remoteId, transfer }) => transfer.automationId === undefined && !claimed.has(remoteId))
+}
+
+/** The same, where rows of other gateways may be some of the transfers that are lost. */
+export function withClaimed(matching: Matching, claimed: ReadonlySet<string>): Matching {
+  const isClaimed = ({ remoteId }: UnmatchedTransfer) => claimed.has(remoteId)
+  return {
+    ...matching,
+    undecided: [...matching.undecided, ...matching.lost.filter(isClaimed)],
+    lost: matching.lost.filter((one) => !isClaimed(one)),
+  }
+}
+
+/** The ids that a person gave, without those that cannot be right: not in the list, another row's id, or another amount where none was paid. */
 function readGiven(
   rows: readonly UnconfirmedTransfer[],
   remotes: readonly UnmatchedTransfer[],
@@ -121,7 +177,8 @@ function readGiven(
 
 /** An adopted row keeps its id beside a row that has ended, which does not get it. */
 const isPossible = ({ request, isEnded }: UnconfirmedTransfer, remote: UnmatchedTransfer): boolean =>
-  (isEnded || remote.isAdopted !== true) && isSameMoney(request, remote.transfer)
+  (isEnded || remote.isAdopted !== true) &&
+  isSameMoney(remote.transfer.status === 'complete' ? paidAs(request, remote.transfer) : request, remote.transfer)
 
 /** The same with these rows among the ended ones: they have ended since they were read. */
 export function withEnded(matching: Matching, ids: ReadonlySet<string>): Matching {
@@ -208,8 +265,30 @@ export const isSameMoney = (request: Shown, transfer: Transfer): boolean =>
   isSameAddress(request.source, transfer.source) &&
   isSameAddress(request.destination, transfer.destination)
 
+/** A request as one of the amount that the service shows, where both are in one currency. */
+const paidAs = <Request extends Shown>(request: Request, { amount }: Transfer): Request =>
+  request.amount.currency === amount.currency ? { ...request, amount } : request
+
 /** An empty note is none, and the space around one may be lost on the way. */
 const noteOf = ({ note }: { readonly note?: string | null | undefined }) => (note ?? '').trim().normalize()
+
+/** The row as one of the amount that was paid. */
+const asPaid = <Row extends StoredTransfer>(row: Row, { transfer }: UnmatchedTransfer): Row => ({
+  ...row,
+  request: paidAs(row.request, transfer),
+})
+
+/**
+ * True when a transfer of the service is like a row but for the amount, which the service shows as it was paid. Where one of them does not say whom it is
+ * paid to, that is enough only if the key may be forgotten: then the row would be a payment of its own.
+ */
+function isPaidOtherwise(pair: Likeness, remote: UnmatchedTransfer, rules: MatchRules): boolean {
+  const legs = [pair.row.request.destination, remote.transfer.destination]
+  const isKnown = legs.every((leg) => addressOf(leg) !== undefined)
+  return (
+    (isKnown || !isSafeToSend({ ...pair, remotes: [remote] }, rules)) && isLike(asPaid(pair.row, remote), remote, rules)
+  )
+}
 
 function isLike(row: StoredTransfer, { transfer }: UnmatchedTransfer, rules: MatchRules): boolean {
   const { request, createdAt, notBefore } = row

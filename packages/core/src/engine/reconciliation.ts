@@ -20,6 +20,8 @@ export interface ReconcileOptions {
   readonly uniqueNotes?: boolean | undefined
   /** Who reconciles. */
   readonly actor?: string | undefined
+  /** Why, for the audit. */
+  readonly reason?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 

@@ -6,13 +6,16 @@ import type { AccountReconciliation, Operations } from '../ports/operations.ts'
 import type { Fence } from '../ports/safety.ts'
 import type { Gateways } from './gateways.ts'
 import type { Difference, ReconcileOptions, Reconciliation } from './reconciliation.ts'
+import { compareElsewhere } from './reconciliation-elsewhere.ts'
 import { describeChanges, describeDifferences, type Found, unreadable } from './reconciliation-evidence.ts'
 import { readReconcileOptions } from './reconciliation-input.ts'
 import {
   clockMarginMs,
+  findUnclaimed,
   type MatchRules,
   matchTransfers,
   type UnmatchedTransfer,
+  withClaimed,
   withEnded,
 } from './reconciliation-matching.ts'
 
@@ -25,6 +28,8 @@ interface Context {
   readonly matching: Omit<MatchRules, 'keyLifetimeMs'>
   /** Accounts at their gateways that have transfers; the others need not exist. */
   readonly certain: ReadonlySet<string>
+  /** All gateways that may have something: of this engine, of workers, and of what waits. */
+  readonly names: ReadonlySet<string>
   /** Null for a plan without a fence, which writes nothing. */
   readonly fenceId: string | null
 }
@@ -42,7 +47,6 @@ export async function reconcile(
   options: ReconcileOptions,
 ): Promise<Reconciliation> {
   const { since: asked, given, dryRun, acknowledge, uniqueNotes, ...input } = readReconcileOptions(options, now)
-  const { actor } = options
   const fence = await checkReady(operations, gateways, dryRun)
   const fencedAtMs = fence === null ? Number.POSITIVE_INFINITY : Date.parse(fence.since)
   // Nothing is known here from the fence on: a later time, mistyped or of another zone, would find no difference and lift it.
@@ -58,7 +62,8 @@ export async function reconcile(
     ...[...certain].flatMap((one) => atEach(readGatewayAccount(one).accountId)),
     ...input.accounts.flatMap(atEach),
   ])
-  const context = { operations, gateways, rules, since, options, matching, certain, fenceId: fence?.id ?? null }
+  const fenceId = fence?.id ?? null
+  const context = { operations, gateways, rules, since, options, matching, certain, names, fenceId }
   const differences: Difference[] = []
   let read = 0
   const nobody = new Set<string>()
@@ -66,7 +71,7 @@ export async function reconcile(
     options.signal?.throwIfAborted()
     const found = await reconcileAccount(context, account, dryRun)
     const place = readGatewayAccount(account)
-    differences.push(...found.differences.map((one) => ({ ...one, ...place })))
+    differences.push(...found.differences.map((one) => ({ ...one, ...place })), ...(found.elsewhere ?? []))
     read += found.read
     if (found.isNobody === true) nobody.add(account)
   }
@@ -79,7 +84,7 @@ export async function reconcile(
   }
   const isOpen = differences.some(({ open }) => open)
   const lift = !isOpen || (acknowledge && (dryRun || (await doubtUnread(context, differences))))
-  const ended = { since: context.since, actor, lift, differences, fenceId: context.fenceId }
+  const ended = { since: context.since, note: noteOf(options), lift, differences, fenceId: context.fenceId }
   if (!dryRun) await operations.endReconciliation(ended)
   return { differences, accounts: accounts.size, read, lifted: lift && !dryRun, dryRun }
 }
@@ -99,16 +104,20 @@ async function doubtUnread(context: Context, differences: readonly Difference[])
   for (const accountId of unread) {
     const ended = (await operations.unconfirmed(accountId)).map(({ id }) => ({ id, remoteId: null, evidence }))
     const change = { accountId, ended, transfers: [], again: [], lost: [], undecided: [], observations: [] }
-    if ((await operations.reconcile(context.fenceId, change, rules, options.actor)) === undefined) return false
+    if ((await operations.reconcile(context.fenceId, change, rules, noteOf(options))) === undefined) return false
   }
   return true
 }
+
+const noteOf = ({ actor, reason }: ReconcileOptions) => ({ actor, reason })
 
 /** What one account at one gateway has. */
 interface Compared {
   readonly differences: readonly Found[]
   /** Transfers of its list. */
   readonly read: number
+  /** Differences of rows at other gateways. */
+  readonly elsewhere?: readonly Difference[]
   /** True when the gateway does not know the account, which has no transfers there either. */
   readonly isNobody?: boolean
 }
@@ -157,7 +166,14 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     return transfer === undefined || (standing !== undefined && !isAdopted) ? [] : [{ remoteId, transfer, isAdopted }]
   })
   const rows = await operations.unconfirmed(accountId)
-  const matching = matchTransfers(rows, remotes, matchRules)
+  const matched = matchTransfers(rows, remotes, matchRules)
+  const { names, fenceId } = context
+  const elsewhere = await compareElsewhere(
+    { operations, rules, matchRules, names, fenceId, note: noteOf(options), dryRun },
+    accountId,
+    findUnclaimed(remotes, matched),
+  )
+  const matching = withClaimed(matched, elsewhere.claimed)
   const watched = await operations.isWatched(accountId)
   const isWanted = ({ transfer }: UnmatchedTransfer) => watched || transfer.automationId === undefined
   const byId = new Map(observations.map((seen) => [seen.remoteId, seen]))
@@ -173,29 +189,35 @@ async function reconcileAccount(context: Context, accountId: string, dryRun: boo
     undecided: describe(matching.undecided),
     observations: observations.filter(({ remoteId }) => known.has(remoteId) && known.get(remoteId) !== 'logged'),
   }
-  const ended = dryRun ? [] : await operations.reconcile(context.fenceId, change, rules, options.actor)
+  const ended = dryRun ? [] : await operations.reconcile(context.fenceId, change, rules, noteOf(options))
   if (ended === undefined) {
-    return { differences: [unreadable(accountId, null, locked)], read: observations.length }
+    const { differences } = elsewhere
+    return { differences: [unreadable(accountId, null, locked)], read: observations.length, elsewhere: differences }
   }
   const bare = fresh.filter(({ transfer }) => transfer === undefined)
   return {
     read: observations.length,
+    elsewhere: elsewhere.differences,
     differences: [
-      ...describeDifferences(accountId, withEnded(matching, new Set(ended)), isWanted),
-      ...(unread === 0
-        ? []
-        : [
-            unreadable(
-              accountId,
-              null,
-              `${unread} transfers of the list could not be read; each may be any of these rows.`,
-            ),
-          ]),
+      ...describeDifferences(accountId, withEnded(matching, new Set(ended)), isWanted).map(addProblem(change.lost)),
+      ...(unread === 0 ? [] : [unreadable(accountId, null, `${unread} ${unreadRows}`)]),
       ...bare.map(({ remoteId }) => unreadable(accountId, remoteId, 'The list shows too little of it to compare.')),
       ...(await findUnknown(context, gateway, accountId, new Set(byId.keys()))),
     ],
   }
 }
+
+const unreadRows = 'transfers of the list could not be read; each may be any of these rows.'
+
+/** Says of what is lost here why it cannot be adopted as it is: it stays found. */
+const addProblem =
+  (lost: AccountReconciliation['lost']) =>
+  (difference: Found): Found => {
+    const problem = lost.find(({ remoteId }) => remoteId === difference.remoteId)?.problem
+    return problem === undefined
+      ? difference
+      : { ...difference, evidence: `${difference.evidence} ${problem} So it is kept as found, and not adopted.` }
+  }
 
 const locked =
   'Another transaction has transfers of the account locked, so nothing was written for it; reconcile again when that has ended.'

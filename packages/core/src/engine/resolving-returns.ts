@@ -2,8 +2,10 @@ import { amountProblem } from '../amount.ts'
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { closeInput, type Input, member, openInput, read, readText, refuse } from '../input.ts'
+import type { AuditPort } from '../ports/audit.ts'
 import type { ReturnResolution } from '../ports/safety.ts'
 import type { ReturnObstacle, TransferCommandPort } from '../ports/transfer-commands.ts'
+import { recordCommand } from './audited.ts'
 import { findTransfer, type TransferReader } from './commands.ts'
 import { longestText } from './foreign-value.ts'
 import { refuseUnread } from './unread-members.ts'
@@ -19,17 +21,23 @@ const members = {
 
 /** Decides about a return that is held, or says why it cannot. A refusal of the input happens before any SQL. */
 export async function resolveReturn<Tx>(
-  backend: TransferReader<Tx> & TransferCommandPort<Tx>,
+  backend: TransferReader<Tx> & TransferCommandPort<Tx> & AuditPort<Tx>,
   tx: Tx,
   transferId: string,
   resolution: ReturnResolution,
 ): Promise<void> {
   const id = Id.parse(transferId, 'transferId')
-  const obstacle = await backend.resolveReturn(tx, id, readDecision(resolution))
-  if (obstacle === null) return
-  const { status, request } = await findTransfer(backend, tx, id)
+  const decision = readDecision(resolution)
+  const obstacle = await backend.resolveReturn(tx, id, decision)
+  if (obstacle === null) {
+    const { identity, amount, currency = null } = decision
+    const after = { return: identity, ...(amount === null ? { dismissed: true } : { amount, currency }) }
+    await recordCommand(backend, tx, decision, { command: 'transfers.resolve_return', transferId: id, after })
+    return
+  }
+  const { status, request, paidAmount } = await findTransfer(backend, tx, id)
   const { message, field } = obstacles[obstacle]
-  const { value, currency } = request.amount
+  const { value, currency } = paidAmount ?? request.amount
   throw new OutlayError('conflict', message({ id, status, whole: `${value} ${currency}` }), field ? { field } : {})
 }
 

@@ -1,8 +1,11 @@
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
 import { closeInput, type Input, member, openInput, read, readText, refuse } from '../input.ts'
+import type { AuditPort } from '../ports/audit.ts'
 import type { Resolution } from '../ports/safety.ts'
+import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { TransferCommandPort } from '../ports/transfer-commands.ts'
+import { recordCommand } from './audited.ts'
 import { findTransfer, type TransferReader } from './commands.ts'
 import { isForeignId, longestId, longestText } from './foreign-value.ts'
 import type { Gateways } from './gateways.ts'
@@ -43,15 +46,25 @@ export async function compareTransfer<Tx>(
 
 /** Resolves a blocked transfer, or one that is held in doubt, or says why it cannot. A refusal of the input happens before any SQL. */
 export async function resolveTransfer<Tx>(
-  backend: TransferReader<Tx> & TransferCommandPort<Tx>,
+  backend: TransferReader<Tx> & TransferCommandPort<Tx> & AuditPort<Tx>,
   tx: Tx,
   transferId: string,
   resolution: Resolution,
 ): Promise<void> {
   const id = Id.parse(transferId, 'transferId')
   const decided = readResolution(resolution)
+  const was = await backend.get(id, tx)
   const { done, isUnderWay, isAccepted, otherId } = await backend.resolve(tx, id, decided)
-  if (done) return
+  if (done) {
+    const { remoteId, insteadOf } = decided
+    const says = remoteId === null ? { notPaid: true } : { remoteId, insteadOf: insteadOf ?? null }
+    const after = { ...stateOf(await findTransfer(backend, tx, id)), ...says }
+    await recordCommand(backend, tx, decided, {
+      ...{ command: 'transfers.resolve', transferId: id },
+      ...{ before: was === undefined ? null : stateOf(was), after },
+    })
+    return
+  }
   if (isUnderWay) {
     const message = `A request of the transfer ${id} left less than ten minutes ago and may still arrive; ask the service again then.`
     throw new OutlayError('conflict', message, { field: 'notPaid' })
@@ -73,6 +86,8 @@ export async function resolveTransfer<Tx>(
     `The transfer ${id} is ${stage} and ${status}; only a blocked one is resolved, or a held one whose money may have moved.`,
   )
 }
+
+const stateOf = ({ stage, status, reason }: StoredTransfer) => ({ stage, status, reason })
 
 function readResolution(resolution: Resolution) {
   const input = openInput(resolution, { spelling: 'camel' })

@@ -4,11 +4,14 @@ import type { Backend } from '../ports/backend.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { EnqueuedTransfer, StoredTransfer } from '../ports/stored-transfer.ts'
 import { refuseAddresses } from './address-ids.ts'
-import { checkEffect, findEnded, findOrder, resubmitKey, timesAgain } from './commands.ts'
-import type { EnqueueRequest, ResubmitOptions } from './engine.ts'
+import { checkText } from './checked-text.ts'
+import { checkEffect, elsewhereKey, findEnded, findOrder, resubmitKey, timesAgain } from './commands.ts'
+import type { EnqueueRequest } from './engine.ts'
+import type { Gateways } from './gateways.ts'
+import type { ResubmitOptions } from './resubmit-options.ts'
 
 /** What a resubmission needs of the engine. */
-interface Resubmitting<Tx> {
+export interface Resubmitting<Tx> {
   readonly backend: Pick<
     Backend<Tx>,
     | 'get'
@@ -20,39 +23,53 @@ interface Resubmitting<Tx> {
     | 'recordAudit'
     | 'wasHeldByPeople'
   >
+  readonly gateways: Pick<Gateways, 'choose'>
   readonly now: Date
-  /** Prepares the request for the gateway and the environment of the ended transfer. */
-  prepare(request: EnqueueRequest, ended: StoredTransfer): NewTransfer
+  /** True where no person asks for it, so that the audit names nobody. */
+  readonly isFailover?: boolean | undefined
+  /** Prepares the request for a gateway, and the environment of the ended transfer. */
+  prepare(request: EnqueueRequest, ended: StoredTransfer, gateway: string): NewTransfer
   write(tx: Tx, transfers: readonly NewTransfer[]): Promise<readonly EnqueuedTransfer[]>
 }
 
-const optionNames = ['idempotencyKey', 'notBefore', 'expiresAt', 'amount', 'destination', 'createdBy']
+const optionNames = [
+  ...['idempotencyKey', 'notBefore', 'expiresAt', 'amount', 'destination', 'createdBy', 'reason', 'gateway'],
+]
 
 /** Enqueues a failed or canceled transfer again, as it was or corrected: one transfer in its place, however many ask at once. */
 export async function resubmit<Tx>(
-  { backend, now, prepare, write }: Resubmitting<Tx>,
+  { backend, gateways, now, isFailover, prepare, write }: Resubmitting<Tx>,
   tx: Tx,
   transferId: string,
   options: ResubmitOptions = {},
 ): Promise<EnqueuedTransfer> {
   checkNames(options, optionNames)
-  const { idempotencyKey, amount, destination, createdBy, ...times } = options
+  const { idempotencyKey, amount, destination, createdBy, reason, gateway: named, ...times } = options
+  if (reason !== undefined) checkText(reason, 'reason')
+  if (named !== undefined) gateways.choose(named)
   const ended = await findEnded(backend, tx, transferId)
+  const gateway = named ?? ended.gateway
+  const isElsewhere = gateway !== ended.gateway
+  if (isElsewhere && ended.remoteId !== null) throw wasAccepted(ended)
+  if (isElsewhere && ended.request.quoteId !== undefined) {
+    const message = `The quote of the transfer ${ended.id} is of the gateway ${ended.gateway}; enqueue a new transfer at ${gateway}.`
+    throw new OutlayError('conflict', message, { field: 'gateway' })
+  }
   if (createdBy === undefined) await refuseUnnamed(backend, tx, ended)
   if (amount !== undefined && ended.request.quoteId !== undefined) {
     const message = `The transfer ${ended.id} has the amount of its quote; enqueue a new transfer with a new quote for another amount.`
     throw new OutlayError('conflict', message, { field: 'amount' })
   }
   const order: EnqueueRequest = {
-    ...(await findOrder(backend, tx, ended, destination)),
+    ...(await findOrder(backend, tx, ended, { destination, gateway })),
     ...(amount === undefined ? {} : { amount }),
     // Whoever resubmits it asks for it: the creator of the ended one has not.
     ...(createdBy === undefined ? {} : { createdBy }),
     ...timesAgain(ended, times, now),
-    idempotencyKey: idempotencyKey ?? resubmitKey(ended),
+    idempotencyKey: idempotencyKey ?? (isElsewhere ? elsewhereKey(ended, gateway) : resubmitKey(ended)),
   }
   if (destination !== undefined) refuseAddresses(order, '')
-  const transfer = prepare(order, ended)
+  const transfer = prepare(order, ended, gateway)
   const writeInPlace = async (on: Tx, successor: NewTransfer) => {
     try {
       return await write(on, [successor])
@@ -67,7 +84,7 @@ export async function resubmit<Tx>(
   const [enqueued] = await writeInPlace(tx, { ...transfer, ...(await enterBatch(backend, tx, ended)) })
   if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
   if (enqueued.id === transfer.id) {
-    await auditResubmission(backend, tx, ended, enqueued)
+    await auditResubmission(backend, tx, ended, enqueued, { actor: isFailover ? null : createdBy, reason })
     return { ...enqueued, resubmissionOf: ended.id }
   }
   // Another transaction has enqueued under the key since, so there is no new transfer: its place is given back.
@@ -87,17 +104,24 @@ async function auditResubmission<Tx>(
   backend: Resubmitting<Tx>['backend'],
   tx: Tx,
   ended: StoredTransfer,
-  { id, stage, request, createdBy }: EnqueuedTransfer,
+  { id, stage, request, gateway }: EnqueuedTransfer,
+  { actor, reason }: { readonly actor: string | null | undefined; readonly reason: string | undefined },
 ): Promise<void> {
   // No more of the payee than who reads the audit may see.
   const describe = ({ amount, destination: { addressId, valueType, transferType } }: StoredTransfer['request']) => ({
     amount,
     destination: { addressId, valueType, transferType },
   })
+  const at = (name: string) => (gateway === ended.gateway ? {} : { gateway: name })
   await backend.recordAudit(tx, {
-    ...{ command: 'transfers.resubmit', actor: createdBy ?? null, reason: null, transferId: ended.id },
-    before: { status: ended.status, createdBy: ended.createdBy ?? null, ...describe(ended.request) },
-    after: { resubmittedAs: id, stage, ...describe(request) },
+    ...{ command: 'transfers.resubmit', actor: actor ?? null, reason: reason ?? null, transferId: ended.id },
+    before: {
+      status: ended.status,
+      createdBy: ended.createdBy ?? null,
+      ...describe(ended.request),
+      ...at(ended.gateway),
+    },
+    after: { resubmittedAs: id, stage, ...describe(request), ...at(gateway) },
   })
 }
 
@@ -110,7 +134,15 @@ async function findPlace<Tx>(
 ): Promise<string | undefined> {
   const { successorId, effect } = await backend.recordResubmission(tx, ended.id, transfer)
   checkEffect(ended, effect)
-  return successorId
+  if (effect === 'none' || transfer.gateway === ended.gateway) return successorId
+  await backend.forgetResubmission(tx, ended.id, transfer.id)
+  throw wasAccepted(ended)
+}
+
+/** Another gateway takes over only what its own has never had. */
+function wasAccepted({ id, gateway }: StoredTransfer): OutlayError {
+  const message = `The gateway ${gateway} had accepted the transfer ${id} before it failed, so no other gateway takes it over; leave out gateway, or enqueue a new transfer once you know that nothing moved.`
+  return new OutlayError('conflict', message, { field: 'gateway' })
 }
 
 /** The batch of the ended transfer, while that can take the new one in its place. */

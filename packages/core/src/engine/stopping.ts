@@ -1,8 +1,11 @@
 import { OutlayError } from '../error.ts'
 import { checkNames } from '../option-names.ts'
+import type { Backend } from '../ports/backend.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
-import type { Operations } from '../ports/operations.ts'
-import type { OperatorNote, StopTarget } from '../ports/safety.ts'
+import type { Logger } from '../ports/runtime.ts'
+import type { OperatorNote, SendingState, StopTarget } from '../ports/safety.ts'
+import { readAnyNote } from './actors.ts'
+import { createHoldingBackRecord, type HoldingBackRecord, recordCommand } from './audited.ts'
 import { checkFlag, checkText } from './checked-text.ts'
 import type { Engine, Stops } from './engine.ts'
 import { checkAccountId } from './enqueueing.ts'
@@ -11,11 +14,30 @@ import { waiting } from './submission.ts'
 /** Pause until a transfer that was put back may be claimed again, in milliseconds; while the stop lasts, no worker claims it. */
 const putBackMs = 500
 
+type SafetyBackend<Tx> = Pick<Backend<Tx>, 'operations' | 'recordAudit' | 'tryRecordAudit'>
+
 /** Creates the commands for stops. */
-function createStops<Tx>(operations: Operations<Tx>, names: readonly string[]): Stops<Tx> {
+function createStops<Tx>(
+  backend: SafetyBackend<Tx>,
+  names: readonly string[],
+  recordHoldingBack: HoldingBackRecord<Tx>,
+): Stops<Tx> {
+  const { operations } = backend
   return {
-    add: async (tx, stop) => operations.addStop(tx, readTarget(stop, names), readNote(stop)),
-    end: async (tx, target) => operations.endStop(tx, readTarget(target, names)),
+    async add(tx, stop) {
+      const target = readTarget(stop, names)
+      const note = readNote(stop)
+      if (!(await operations.addStop(tx, target, note))) return false
+      await recordHoldingBack(tx, note, { command: 'stops.add', after: target })
+      return true
+    },
+    async end(tx, stop) {
+      const target = readTarget(stop, names)
+      const note = readNote(stop)
+      if (!(await operations.endStop(tx, target))) return false
+      await recordCommand(backend, tx, note, { command: 'stops.end', before: target })
+      return true
+    },
     list: async () => (await operations.state()).stops,
   }
 }
@@ -70,19 +92,39 @@ export function createPermit(mayBegin: () => boolean) {
 
 /** Creates the commands of {@link Engine} for stops, the fence and the database. */
 export function createSafetyCommands<Tx>(
-  operations: Operations<Tx>,
+  backend: SafetyBackend<Tx>,
   gatewayNames: readonly string[],
+  logger: Logger,
 ): Pick<Engine<Tx>, 'stops' | 'sending' | 'fence' | 'adoptDatabase'> {
+  const { operations } = backend
+  const recordHoldingBack = createHoldingBackRecord(backend, logger)
   return {
-    stops: createStops(operations, gatewayNames),
+    stops: createStops(backend, gatewayNames, recordHoldingBack),
     sending: () => operations.state(),
-    fence: async (tx, note = {}) => operations.fence(tx, readNote(note)),
+    async fence(tx, given) {
+      const note = readAnyNote(given)
+      const isNew = await operations.fence(tx, note)
+      // Where it was fenced before, the fence is another one all the same.
+      await recordHoldingBack(tx, note, {
+        command: 'database.fence',
+        before: { fenced: !isNew },
+        after: { fenced: true },
+      })
+      return isNew
+    },
     async adoptDatabase(tx, adoption = {}) {
       checkNames(adoption, ['deployment', 'moved', 'reason', 'actor'])
       const { deployment, moved } = adoption
       if (deployment !== undefined) checkText(deployment, 'deployment')
       if (moved !== undefined) checkFlag(moved, 'moved')
-      await operations.adoptDatabase(tx, { ...readNote(adoption), deployment, moved })
+      const note = readNote(adoption)
+      const before = identityOf(await operations.state(tx))
+      await operations.adoptDatabase(tx, { ...note, deployment, moved })
+      const after = identityOf(await operations.state(tx))
+      await recordCommand(backend, tx, note, { command: 'database.adopt', before, after })
     },
   }
 }
+
+/** Which database it is, and whether it is fenced. */
+const identityOf = ({ unfamiliar, fence, knownDatabase }: SendingState) => ({ unfamiliar, fence, knownDatabase })

@@ -4,6 +4,7 @@ import { defaultKeyLifetimeMs, type Observation, type RegisterResult, type Submi
 import { retryDelayMs } from '../retry.ts'
 import { type StatusState, TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
+import { readPaid } from './paid-amount.ts'
 
 /** The input of a decision beside the answer. */
 export interface SubmissionContext {
@@ -194,6 +195,7 @@ function decideAccepted(
   const reached: StatusState = TransferStatus.advance(pending, seen) ?? pending
   const final = TransferStatus.isFinal(reached.status, reached.failure)
   const windowMs = reached.status === 'complete' ? context.returnWindowMs : undefined
+  const paid = reached.status === 'complete' ? readPaid(claim.request.amount, seen) : undefined
   const types: EventType[] = ['transfer.submitted']
   if (reached.status !== 'pending') types.push(statusEvent(reached.status))
   return {
@@ -210,6 +212,7 @@ function decideAccepted(
       ? {}
       : { returns: seen.returns, returnsChangedAt: momentOf(seen.transfer?.updatedAt) }),
     ...(windowMs === undefined ? {} : { returnWindowMs: windowMs }),
+    ...(paid?.paid === null ? { paidUnknown: paid.why } : paid?.isOther === true ? { paid: paid.paid } : {}),
   }
 }
 

@@ -1,8 +1,11 @@
 import { OutlayError } from '../error.ts'
 import { type EventType, eventTypes } from '../event.ts'
 import { checkNames } from '../option-names.ts'
+import type { AuditPort } from '../ports/audit.ts'
 import type { EventHandler, EventsHandler } from '../ports/handlers.ts'
 import type { Subscription, SubscriptionPort } from '../ports/subscriptions.ts'
+import { readAnyNote } from './actors.ts'
+import { recordCommand } from './audited.ts'
 import { checkFlag, checkText, isText } from './checked-text.ts'
 import type { SubscribeOptions, Unsubscribed, UnsubscribeOptions } from './engine.ts'
 
@@ -81,14 +84,15 @@ async function awaited(name: string, answer: unknown): Promise<void> {
 
 /** Removes a subscription, or types of it. */
 export async function unsubscribe<Tx>(
-  backend: SubscriptionPort<Tx>,
+  backend: SubscriptionPort<Tx> & AuditPort<Tx>,
   tx: Tx,
   name: string,
   removal: UnsubscribeOptions = {},
 ): Promise<Unsubscribed> {
   // A mistyped "types" would remove the whole subscription.
-  checkNames(removal, ['types', 'discard'])
-  const { types, discard = false } = removal
+  checkNames(removal, ['types', 'discard', 'actor', 'reason'])
+  const { types, discard = false, actor, reason } = removal
+  const by = readAnyNote({ actor, reason })
   checkText(name, 'name')
   checkFlag(discard, 'discard')
   if (types !== undefined && !(Array.isArray(types) && types.every(isText))) {
@@ -97,7 +101,12 @@ export async function unsubscribe<Tx>(
   }
   if (types?.length === 0) throw new Error(`Name at least one type of "${name}" to remove, or leave \`types\` out.`)
   const { known, removed, pending, attendedForMs } = await backend.unsubscribe(tx, name, types ?? null, discard)
-  if (removed || !known) return { removed, discarded: removed ? pending : 0 }
+  if (removed) {
+    const after = { subscription: name, types: types ?? null, discarded: pending }
+    await recordCommand(backend, tx, by, { command: 'subscriptions.remove', after })
+    return { removed, discarded: pending }
+  }
+  if (!known) return { removed, discarded: 0 }
   if (attendedForMs > 0) {
     const what = types === undefined ? `the subscription "${name}"` : `${types.join(', ')} of "${name}"`
     throw new OutlayError(

@@ -6,6 +6,7 @@ import type { TransferEvent } from '../ports/handlers.ts'
 import type { NewTransfer } from '../ports/new-transfer.ts'
 import type { ChangingTransfer, DecideChange } from '../ports/observations.ts'
 import type { Clock } from '../ports/runtime.ts'
+import type { Screening } from '../ports/screening.ts'
 import type { EnqueuedTransfer } from '../ports/stored-transfer.ts'
 import type { Subscription } from '../ports/subscriptions.ts'
 import type { Telemetry, TelemetryAttributes } from '../ports/telemetry.ts'
@@ -93,6 +94,7 @@ export function traceHandlers<Tx>(telemetry: Telemetry, clock: Clock, handlers: 
         return page
       })
     },
+    screening: handlers.screening && traceScreening(telemetry, handlers.screening),
     subscriptions: handlers.subscriptions.map((subscription) => traceSubscription(telemetry, subscription)),
   }
 }
@@ -146,6 +148,26 @@ function traceAttempt(telemetry: Telemetry, claim: Claim, attempt: () => Promise
     span.measure(duration, measured)
     return settlement
   })
+}
+
+/** A call without an answer is an error; the transfer is held by it. */
+function traceScreening(telemetry: Telemetry, screening: Screening): Screening {
+  return {
+    ...screening,
+    screen(transfer, signal) {
+      const { accountId, gateway, id } = transfer
+      const attributes = { 'outlay.account.id': accountId, 'outlay.gateway': gateway, 'outlay.transfer.id': id }
+      return telemetry.span('outlay screen', { kind: 'client', parent: null, attributes }, async (span) => {
+        const screened = await screening.screen(transfer, signal)
+        const measured = { 'outlay.outcome': screened.answer?.result ?? 'no_answer' }
+        span.set(measured)
+        if (screened.answer === undefined) span.fail('no_answer')
+        telemetry.count(instruments.screen.outcomes, 1, measured)
+        span.measure(instruments.screen.duration, measured)
+        return screened
+      })
+    },
+  }
 }
 
 function traceSubscription<Tx>(telemetry: Telemetry, subscription: Subscription<Tx>): Subscription<Tx> {

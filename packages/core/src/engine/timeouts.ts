@@ -15,6 +15,8 @@ export interface EngineTimeouts {
   readonly readMs?: number | undefined
   /** One lookup: the secrets of a webhook, and any other call of a gateway. Default 10 000. */
   readonly lookupMs?: number | undefined
+  /** One call of the screener. Default 10 000. */
+  readonly screenMs?: number | undefined
 }
 
 /** All time limits, each with a value. */
@@ -25,9 +27,9 @@ export type TimeLimits = { readonly [K in keyof EngineTimeouts]-?: NonNullable<E
  * @throws Error that names one which is no number of milliseconds
  */
 export function readTimeouts(timeouts: EngineTimeouts = {}): TimeLimits {
-  const ranges = { submitMs: timerRange, readMs: timerRange, lookupMs: timerRange }
+  const ranges = { submitMs: timerRange, readMs: timerRange, lookupMs: timerRange, screenMs: timerRange }
   checkNames(timeouts, Object.keys(ranges), 'timeouts')
   checkNumbers({ ...timeouts }, ranges, 'timeouts.')
-  const { submitMs = 60_000, readMs = 30_000, lookupMs = 10_000 } = timeouts
-  return { submitMs, readMs, lookupMs }
+  const { submitMs = 60_000, readMs = 30_000, lookupMs = 10_000, screenMs = 10_000 } = timeouts
+  return { submitMs, readMs, lookupMs, screenMs }
 }

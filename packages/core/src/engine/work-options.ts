@@ -8,6 +8,7 @@ const ranges: { readonly [K in keyof WorkOptions]: NumberRange } = {
   concurrency: { min: 1, max: 100_000, integer: true },
   pollIntervalMs: timerRange,
   subscriptionConcurrency: { min: 1, max: 10_000, integer: true },
+  screeningConcurrency: { min: 1, max: 10_000, integer: true },
   stopTimeoutMs: { ...timerRange, min: 0 },
   slowAfterMs: timerRange,
 }

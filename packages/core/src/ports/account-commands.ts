@@ -1,9 +1,11 @@
-import type { AccountLimitsChange, AccountState } from './accounts.ts'
+import type { AccountLimits, AccountLimitsChange, AccountState } from './accounts.ts'
 
 /** State and commands of accounts. */
 export interface AccountPort<Tx> {
   /** The committed state of an account at a gateway, as `atGateway` writes it. */
   getAccount(account: string): Promise<AccountState>
+  /** The limits of an account, which nobody else changes until the transaction ends. */
+  lockAccountLimits(tx: Tx, accountId: string): Promise<AccountLimits>
   /** Changes the limits of an account. */
   configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void>
   /** Keeps an account's transfers from being submitted. False when it is already paused. */

@@ -10,8 +10,10 @@ import type { Operations } from './operations.ts'
 import type { PolicyPort } from './policies.ts'
 import type { Runtime } from './runtime.ts'
 import type { SchemaPort } from './schema.ts'
+import type { ScreeningPort } from './screening.ts'
 import type { SubscriptionPort } from './subscriptions.ts'
 import type { TransferCommandPort } from './transfer-commands.ts'
+import type { CountPort } from './transfer-counts.ts'
 import type { TransferPort } from './transfers.ts'
 import type { WorkPort } from './work.ts'
 
@@ -26,10 +28,12 @@ export interface Backend<Tx>
     PolicyPort<Tx>,
     LimitPort<Tx>,
     AuditPort<Tx>,
+    ScreeningPort<Tx>,
     ObservationPort<Tx>,
     SubscriptionPort<Tx>,
     WorkPort<Tx>,
     BacklogPort,
+    CountPort,
     ArchivePort {
   readonly runtime: Runtime
   /** What may be sent from this database, and what a reconciliation writes. */

@@ -1,4 +1,5 @@
 import type { Metadata } from '../metadata.ts'
+import type { OperatorNote } from './safety.ts'
 
 /** How many transfers of a batch there are, exact at the moment of the read. A resubmitted one counts as its successor does. */
 export interface BatchCounts {
@@ -61,8 +62,11 @@ export interface BatchPort<Tx> {
   getBatch(batchId: string, tx?: Tx): Promise<Batch | undefined>
   /** The same by its key; null for one of any account. */
   getBatchByKey(accountId: string | null, key: string, tx?: Tx): Promise<Batch | undefined>
-  /** Lets a batch take no further transfers. False when it takes none already. */
-  closeBatch(tx: Tx, batchId: string): Promise<boolean>
+  /**
+   * Lets a batch take no further transfers, and writes that into the audit: who enqueues closes batches, and may not write the audit otherwise. False when
+   * it takes none already.
+   */
+  closeBatch(tx: Tx, batchId: string, note: OperatorNote): Promise<boolean>
   /** Closes a batch and cancels what has no effect; how many, or `undefined` when there is no such batch. */
   cancelBatch(tx: Tx, batchId: string): Promise<number | undefined>
   /** Locks the transfers of a batch that can be canceled, and finds one that people hold. */

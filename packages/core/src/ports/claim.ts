@@ -1,3 +1,4 @@
+import type { Amount } from '../amount.ts'
 import type { StoredRequest } from '../counterparty.ts'
 import type { EventType } from '../event.ts'
 import type { Metadata } from '../metadata.ts'
@@ -70,6 +71,13 @@ export interface Claim {
   readonly createdAt?: string | undefined
 }
 
+/** What the service says that it paid of a transfer. */
+export interface PaidReport {
+  readonly amount: Amount
+  /** When the service had last changed the transfer, ISO 8601; null when it does not say. */
+  readonly changedAt: string | null
+}
+
 /** The outcome of one attempt, written with its transfer, its events and its job in one transaction. */
 export interface Settlement {
   readonly transferId: string
@@ -117,6 +125,10 @@ export interface Settlement {
   readonly returnsChangedAt?: string | null | undefined
   /** How long its money may come back, in milliseconds; absent where it cannot, or while it is not complete. */
   readonly returnWindowMs?: number | undefined
+  /** What was paid, where the answer says at once that it was another amount than was asked for; absent in nearly all settlements. */
+  readonly paid?: PaidReport | undefined
+  /** Why what was paid cannot be compared with what was asked for, where the answer says at once that it was paid; absent in nearly all. */
+  readonly paidUnknown?: 'other_currency' | 'unreadable' | undefined
   /** For the attempts log. */
   readonly answer: {
     readonly outcome: string

@@ -33,7 +33,11 @@ export interface Observation {
    * newest report counts, by `updatedAt` of the transfer; without that the last one, but a webhook without any return withdraws none.
    */
   readonly returns?: readonly TransferReturn[] | undefined
-  /** The whole transfer, when the other side sent it. */
+  /**
+   * The whole transfer, when the other side sent it. Once it is complete, its `amount` is what was paid, on the side of the transfer that the
+   * request's amount is on: without a fee that comes on top, and whatever came back later. Where that is another amount than was asked for,
+   * the engine stores it, and compares returns with it. An amount in another currency than the request's is not compared, and ignored.
+   */
   readonly transfer?: Transfer | undefined
 }
 
@@ -57,6 +61,11 @@ export interface AnswerMarks {
    * says nothing about an earlier request with the key whose answer was lost.
    */
   readonly keyEvaluated?: boolean | undefined
+  /**
+   * True of a refusal that the other side keeps under the key: for as long as keys live, it refuses every further request with it, whatever has
+   * changed meanwhile. Only with `keyEvaluated`. Without it no other gateway takes the transfer over by itself.
+   */
+  readonly keyClosed?: boolean | undefined
   /**
    * True when somebody else may have answered, such as a proxy with a page of its own, after the request had gone on, or when the
    * gateway had sent the request before with another token and that may have been carried out: the outcome then counts as unknown,

@@ -13,7 +13,7 @@ export interface TransferEvent {
   readonly sequence: number
   /** ISO 8601, UTC. */
   readonly occurredAt: string
-  /** The transfer as it was when the event was recorded. */
+  /** The transfer as it was when the event was recorded; its `paidAmount` is the newest that is known. */
   readonly transfer: StoredTransfer
   /** What came back of the transfer; only of `transfer.returned`, one event for each return. */
   readonly returned?: ReturnedAmount | undefined

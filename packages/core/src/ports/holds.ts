@@ -1,6 +1,7 @@
 import type { Approval, ApprovalRequirement } from '../approval.ts'
 import type { HoldName } from '../policy.ts'
 import type { LimitKey, LimitSpan } from '../sum-limit.ts'
+import type { ScreeningState, StoredScreening } from './screening.ts'
 
 /** Who gives a command, and why: for the audit. */
 export interface ControlNote {
@@ -20,13 +21,23 @@ export interface NewHold {
   readonly requirement?: ApprovalRequirement | undefined
 }
 
+/** A hold to be written when a transfer turns out, before it is sent, to look like another one. */
+export interface NewWatch extends NewHold {
+  readonly policy: string
+  readonly policyVersion: number
+  readonly days: number
+  /** Currencies of the same worth as that of the transfer. */
+  readonly currencies: readonly string[]
+}
+
 /** Why a transfer is beyond a limit on sums, as it was when it was held. Amounts are decimal strings. */
 export interface LimitExcess {
   readonly limit: string
   readonly currency: string
   readonly most: string
   readonly used: string
-  readonly amount: string
+  /** Absent where nobody here knows it: of the other side of a quote than the one in which the transfer is stated. */
+  readonly amount?: string | undefined
   readonly span: LimitSpan
   readonly zone: string
   /** Which one of the sums of the limit. */
@@ -34,7 +45,7 @@ export interface LimitExcess {
   /** ISO 8601, UTC: the hour, day or month. */
   readonly from: string
   readonly until: string
-  /** ISO 8601, UTC: when the sum starts at nothing again; absent for one that is more than the limit alone, which somebody has to release. */
+  /** ISO 8601, UTC: when the sum starts at nothing again; absent for one that is more than the limit alone, or of unknown amount, which somebody has to release. */
   readonly fitsAt?: string | undefined
 }
 
@@ -42,6 +53,8 @@ export interface LimitExcess {
 export interface Hold extends NewHold {
   /** Of the hold of a limit on sums, which goes by itself when the transfer fits. Its `policy` is the name of the limit. */
   readonly excess?: LimitExcess | undefined
+  /** Of the hold for screening: how far that is. */
+  readonly screening?: ScreeningState | undefined
   /** ISO 8601, UTC. */
   readonly since: string
   /** Who put it on hold; absent where a policy did. */
@@ -58,6 +71,8 @@ export interface HeldState {
   readonly holds: readonly Hold[]
   /** Also those of a transfer that has been sent since, the oldest first. */
   readonly approvals: readonly Approval[]
+  /** Answers of the screening, the oldest first, also of a transfer that has been sent since. Absent where a backend has none. */
+  readonly screenings?: readonly StoredScreening[] | undefined
 }
 
 /** Puts transfers on hold and lets them go. */

@@ -12,7 +12,7 @@ export interface LimitVersion {
   readonly reason: string | null
 }
 
-/** Which one of the sums of a limit: empty where the whole host has one. */
+/** Which one of the sums of a limit: empty where the whole host has one. A counterparty is an id of an address, and stands for all known ids of its payee. */
 export type SumOf = Readonly<Partial<Record<LimitKey, string>>>
 
 /** How much of a limit is used in the hour, day or month of now. Amounts are decimal strings. */
@@ -31,7 +31,7 @@ export interface LimitUse {
   readonly until: string
   /** Transfers that it holds. */
   readonly held: number
-  /** Those of them that are more than the limit alone, and wait for somebody who releases them. */
+  /** Those of them that are more than the limit alone, or of unknown amount, and wait for somebody who releases them. */
   readonly tooLarge: number
 }
 
@@ -42,14 +42,14 @@ export interface LimitPort<Tx> {
   /** The limits behind all changes that others are making: nobody else changes them until the transaction ends. */
   lockLimits(tx: Tx): Promise<LimitVersion>
   /**
-   * Writes a version, which is the next one behind the lock, and the sums that claims count from its commit on. What was counted of a sum stays counted where
-   * nothing of it but the most is another. Returns a time zone that the database does not know, and then nothing is written; null otherwise.
+   * Writes a version, which is the next one behind the lock, its entry in the audit, `limits.set`, and the sums that claims count from its commit on. What was counted of a sum stays counted where
+   * nothing of it but the most, its currencies or a list of what has sums of its own is another. Returns a time zone that the database does not know, and then nothing is written; null otherwise.
    */
   setLimits(
     tx: Tx,
     version: Pick<LimitVersion, 'version' | 'limits'> & ControlNote & { readonly sums: readonly CountedSum[] },
   ): Promise<string | null>
-  /** What is used of the limits, or of one of them, those with the least left of their most first. */
+  /** What is used of the limits, or of one of them, those that hold what waits for a person first, then those that hold anything, then those with the least left of their most. */
   readLimitUses(
     query: { readonly limit?: string | undefined; readonly most: number },
     tx?: Tx,

@@ -1,7 +1,7 @@
 import type { CounterpartyDetails, StoredRequest } from '../counterparty.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Environment } from '../transfer-type.ts'
-import type { NewHold } from './holds.ts'
+import type { NewHold, NewWatch } from './holds.ts'
 
 /** A transfer to be written in the host's transaction. */
 export interface NewTransfer {
@@ -32,4 +32,6 @@ export interface NewTransfer {
   readonly createdBy?: string | undefined
   /** What holds it from the start: it is written as held, and not to the outbox. Absent for nearly all. */
   readonly holds?: readonly NewHold[] | undefined
+  /** What is compared with others again before it is sent. Absent for nearly all. */
+  readonly watches?: readonly NewWatch[] | undefined
 }

@@ -44,6 +44,8 @@ export interface FoundTransfer
   readonly changedAt: string | null
   /** How long its money may come back after it was complete, in milliseconds; absent where it cannot, or while it is not complete. */
   readonly returnWindowMs?: number | undefined
+  /** Why it cannot be adopted as it is: it is kept as found, and tried again when the service says something else. Absent in nearly all. */
+  readonly problem?: string | undefined
 }
 
 /** How observations are applied. An account is given as `atGateway` writes it, together with its gateway. */

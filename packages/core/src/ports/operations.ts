@@ -54,8 +54,8 @@ export interface AccountReconciliation {
  * The part of the backend that controls what may be sent. A reconciliation compares an account at one gateway, as `atGateway` writes it.
  */
 export interface Operations<Tx> {
-  /** The committed state. Changes nothing. */
-  state(): Promise<SendingState>
+  /** The state as the transaction sees it if there is one; otherwise the committed one. Changes nothing. */
+  state(tx?: Tx): Promise<SendingState>
   /** Stops new requests for the target from the commit on. False when it is already stopped. */
   addStop(tx: Tx, target: StopTarget, note: OperatorNote): Promise<boolean>
   /** Ends a stop. False when there is none. */
@@ -82,7 +82,7 @@ export interface Operations<Tx> {
   /** True when the account is watched. */
   isWatched(accountId: string): Promise<boolean>
   /**
-   * Writes the result of a reconciliation for one account, in a transaction of its own that waits for no other; returns the ids
+   * Writes the result of a reconciliation for one account, and its entry in the audit, in a transaction of its own that waits for no other; returns the ids
    * of those that have ended here and are in doubt, some perhaps since they were read. Gives `undefined` when another one has a
    * transfer of the account locked: nothing is written then.
    * @throws OutlayError `conflict` when the database is not behind that fence any more; nothing is written then either
@@ -91,15 +91,15 @@ export interface Operations<Tx> {
     fenceId: string | null,
     account: AccountReconciliation,
     rules: ObserveRules,
-    actor: string | undefined,
+    note: OperatorNote,
   ): Promise<readonly string[] | undefined>
   /**
-   * Records a reconciliation, and lifts the fence when `lift` is true.
+   * Records a reconciliation, in the audit too, and lifts the fence when `lift` is true.
    * @throws OutlayError `conflict` when the database is not behind that fence any more; it is not lifted then
    */
   endReconciliation(ended: {
     readonly since: string
-    readonly actor: string | undefined
+    readonly note: OperatorNote
     readonly lift: boolean
     readonly differences: readonly unknown[]
     /** The fence behind which it compared. */

@@ -1,3 +1,4 @@
+import type { Amount } from '../amount.ts'
 import type { TransferFailure } from '../transfer.ts'
 import type { TransferStatus } from '../transfer-status.ts'
 import type { NewTransfer } from './new-transfer.ts'
@@ -82,7 +83,7 @@ export interface StoredTransfer extends Omit<NewTransfer, 'counterparty' | 'repl
   readonly remoteId: string | null
   /** Number of attempts so far. */
   readonly attempt: number
-  /** Why it waits or is blocked: a code; null when neither. */
+  /** Why it waits or is blocked: a code; `failover` of a failed one that another gateway takes over; null otherwise. */
   readonly reason: string | null
   /** ISO 8601, UTC. */
   readonly createdAt: string
@@ -92,6 +93,11 @@ export interface StoredTransfer extends Omit<NewTransfer, 'counterparty' | 'repl
   readonly resubmittedAs?: string | undefined
   /** The ended transfer that it was resubmitted for; absent where there is none. */
   readonly resubmissionOf?: string | undefined
+  /**
+   * What was paid, where the service says another amount than `request.amount`, in the same currency. Absent where it says the same, where
+   * the transfer is not complete, and where the service says no amount that can be compared.
+   */
+  readonly paidAmount?: Amount | undefined
 }
 
 /** The result of an enqueue. */

@@ -1,5 +1,6 @@
 import type { CounterpartyDetails } from '../counterparty.ts'
 import type { NewTransfer } from './new-transfer.ts'
+import type { ExpectedFacts, StoredFacts } from './policies.ts'
 import type { EnqueuedTransfer, StoredTransfer } from './stored-transfer.ts'
 import type { TransferPage, TransferQuery } from './transfer-query.ts'
 
@@ -9,14 +10,16 @@ export interface TransferPort<Tx> {
    * Writes transfers, events and rows of the outbox in the host's transaction, in the order given. For a key that the account
    * already has, it returns the stored transfer with `reused: true`, whatever its fingerprint; the engine compares the
    * fingerprints. New transfers store the W3C trace context in which they are enqueued, if there is one. Writes nothing and returns
-   * `stale` where the policies, as the transaction sees them, are others than those with the tag.
+   * `stale` where the policies, as the transaction sees them, are others than those with the tag. One transfer may be given with the facts that it was judged by:
+   * where these are others, nothing is written and they are returned.
    */
   enqueue(
     tx: Tx,
     transfers: readonly NewTransfer[],
     traceparent?: string | undefined,
     policyTag?: string | null,
-  ): Promise<readonly EnqueuedTransfer[] | 'stale'>
+    expected?: ExpectedFacts | undefined,
+  ): Promise<readonly EnqueuedTransfer[] | 'stale' | { readonly facts: StoredFacts }>
   /** One transfer as the transaction sees it; without a transaction, as it is committed. */
   get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>
   getByKey(accountId: string, idempotencyKey: string, tx?: Tx): Promise<StoredTransfer | undefined>

@@ -15,6 +15,8 @@ export interface WorkOptions {
    * for that and for sending. Default 4.
    */
   readonly subscriptionConcurrency?: number | undefined
+  /** Transfers that this process screens at once, where the engine has a screener; one account has half of them at most. Default 16. */
+  readonly screeningConcurrency?: number | undefined
   /**
    * Submissions and polls of an account that take longer than this are slow, in milliseconds: others need not wait for them. A
    * slow submission no longer counts against `concurrency`, up to four times as many, and an account with many is throttled; a

@@ -4,6 +4,7 @@ import type { Claim, Settlement } from './claim.ts'
 import type { Observation } from './gateway.ts'
 import type { ObserveRules } from './observations.ts'
 import type { Logger } from './runtime.ts'
+import type { Screening } from './screening.ts'
 import type { Subscription } from './subscriptions.ts'
 import type { DecideThrottle } from './throttle.ts'
 import type { WorkOptions } from './work-options.ts'
@@ -87,6 +88,8 @@ export interface WorkHandlers<Tx> {
   nextWatchMs(idle: number): number
   /** Decides whether returns of an account are read now. Absent when the other side does not report any. */
   readonly decideReturnReading?: ((load: ReturnLoad) => ReturnReadingKind | undefined) | undefined
+  /** Asks whether transfers may be sent that a policy holds for that. Absent where the engine has no screener: then they wait for another worker. */
+  readonly screening?: Screening | undefined
   readonly rules: ObserveRules
   /** Environment of the gateways, if they declare one. */
   readonly environment?: Environment | undefined

@@ -24,25 +24,52 @@ begin
     order by t.account_id, t.id
       for no key update;
   return query
-    select f.id, t.id, t.account_id, t.status, t.failure, t.flow, t.automation_id,
-           coalesce(t.quote #>> '{destinationAmount,value}', t.amount_value::text),
-           coalesce(t.quote #>> '{destinationAmount,currency}', t.amount_currency),
-           t.source_transfer_type, t.destination_transfer_type, t.destination_address_id, t.plan -> 'post',
-           t.wire_instructions is not null, t.reference is not null, coalesce(t.reference, e.expected),
-           coalesce(e.applied, '{}'), coalesce(e.held, '{}'), coalesce(r.value, 0)::text
-      from {{schema}}.rail_fact f
-      left join lateral (select o.* from {{schema}}.transfer o where o.id = f.transfer_id offset 0) t on true
-      left join lateral (
-        select max(o.reference) filter (where o.kind = 'expected' and o.applied_at is not null) as expected,
-               array_agg(o.kind) filter (where o.applied_at is not null) as applied,
-               array_agg(o.kind) filter (where o.exception_reason = 'amount_mismatch' and o.resolved_at is null) as held
-          from {{schema}}.rail_fact o
-         where o.transfer_id = t.id
-           and not coalesce((o.payload #>> '{failure,retriable}')::boolean, false)
-      ) e on true
-      left join lateral (
-        select sum(o.amount_value) as value from {{schema}}.transfer_return o where o.transfer_id = t.id
-      ) r on true
-     where f.id = any (p_ids) and f.applied_at is null and f.exception_reason is null;
+    with given as materialized (
+      select f.id, f.transfer_id from {{schema}}.rail_fact f
+       where f.id = any (p_ids) and f.applied_at is null and f.exception_reason is null
+    ), known as materialized (
+      -- Once for each transfer, however many of its facts come together.
+      select t.*, e.expected, e.applied, e.held, (coalesce(r.value, 0) - coalesce(e.moved_again, 0) 
+                          + {{schema}}.deposit_taken_back(t.id))::text as returned
+        from (select distinct g.transfer_id from given g) as one
+       cross join lateral (select o.* from {{schema}}.transfer o where o.id = one.transfer_id offset 0) t
+       cross join lateral (
+         select max(o.reference) filter (where o.kind = 'expected' and o.applied_at is not null) as expected,
+                -- A failure that may be retried is no end. What is held is held all the same.
+                array_agg(distinct o.kind) filter (where o.applied_at is not null and not o.is_retriable) as applied,
+                -- Kinds of what a person decides, or has decided; `disputed` for what is more than the amount of a payment. That decided about
+                -- the amount leaves the transfer as it is.
+                array_agg(distinct case
+                  when o.exception_reason = 'amount_mismatch' and (
+                    o.resolution = 'applied' or (o.resolved_at is null and o.kind in ('accepted', 'settled'))
+                  ) then o.kind
+                  else 'disputed'
+                end) filter (
+                  where o.kind in ('accepted', 'settled', 'rejected', 'returned', 'canceled', 'unreadable') and {{schema}}.is_of_transfer(o.exception_reason)
+                ) as held,
+                -- What came back and moved again, as a person has decided. Another report of it was applied, too, and booked nothing.
+                sum(o.amount_value) filter (
+                  where o.kind = 'settled' and not o.is_retriable and o.resolution = 'applied' and exists (
+                    select from {{schema}}.ledger_entry l where l.posting_id = o.id and l.step = 'post'
+                  )
+                ) as moved_again
+           from (
+             select f.id, f.kind, f.reference, f.amount_value, f.applied_at, f.exception_reason, f.resolved_at, f.resolution,
+                    coalesce((f.payload #>> '{failure,retriable}')::boolean, false) as is_retriable
+               from {{schema}}.rail_fact f where f.transfer_id = t.id offset 0
+           ) o
+       ) e
+       cross join lateral (
+         select sum(o.amount_value) as value from {{schema}}.transfer_return o where o.transfer_id = t.id
+       ) r
+    )
+    select g.id, k.id, k.account_id, k.status, k.failure, k.flow, k.automation_id,
+           coalesce(k.quote #>> '{destinationAmount,value}', k.amount_value::text),
+           coalesce(k.quote #>> '{destinationAmount,currency}', k.amount_currency),
+           k.source_transfer_type, k.destination_transfer_type, k.destination_address_id, k.plan -> 'post',
+           k.wire_instructions is not null, k.reference is not null, coalesce(k.reference, k.expected),
+           coalesce(k.applied, '{}'), coalesce(k.held, '{}'), k.returned
+      from given g
+      left join known k on k.id = g.transfer_id;
 end
 $$;

@@ -11,6 +11,8 @@ declare
   v_usable int;
   v_covered boolean;
 begin
+  -- Until the commit, so that whoever rejects the account waits for this transfer and finds it. Before the wallet, which they need as well.
+  perform from {{schema}}.account o where o.id = p_transfer ->> 'account_id' for share;
   insert into {{schema}}.transfer select * from jsonb_populate_record(null::{{schema}}.transfer, p_transfer);
   v_covered := jsonb_array_length(p_hold) = 0 or {{schema}}.ledger_hold(v_id, p_hold);
 

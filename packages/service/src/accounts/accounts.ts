@@ -5,6 +5,7 @@ import { createWallets, type ProvisionedWallet, provisionWallets } from '../addr
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, listOf, type Row, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
+import { failUnsent } from '../transfers/rejected-account.ts'
 import { recordEvent } from '../webhooks/events.ts'
 import { hasNoCustodian } from './custody-moves.ts'
 import type { AccountChange, NewAccount } from './input.ts'
@@ -117,7 +118,8 @@ export async function findAccount(
 /**
  * Sets the result of the onboarding review in the caller's transaction, opens or closes the account's wallets accordingly, and records
  * `account.updated`. The reviewer's answer no longer counts then. The worker asks the custodian for the wallets of an account that is complete and
- * has none with a custodian. False when the account is unknown or already has that status.
+ * has none with a custodian. Transfers of an account that is rejected fail as `account_rejected` as far as no request for them has left; those that
+ * may have moved money go on. False when the account is unknown or already has that status.
  */
 export async function setAccountStatus(
   tx: Tx,
@@ -129,6 +131,7 @@ export async function setAccountStatus(
   if (row === undefined) return false
   const walletStatus = status === 'complete' ? 'active' : 'pending'
   await run(tx, context, updateWallets, [accountId, walletStatus, context.clock.now()])
+  if (status === 'rejected') await failUnsent(tx, context, accountId)
   await recordEvent(tx, context, { accountId, type: 'account.updated', data: accountOf(context, row) })
   return true
 }

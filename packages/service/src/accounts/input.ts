@@ -1,5 +1,6 @@
 import { Account, type Issue, OutlayError } from '@outlay/core'
 import { z } from 'zod'
+import { snakeCased } from '../http/body-shape.ts'
 
 const text = z.string().trim().min(1).max(255)
 
@@ -121,8 +122,9 @@ function newAccountOf(body: AccountBody): NewAccount {
  * Reads the body of `PATCH /accounts/{account_id}`.
  * @throws OutlayError `invalid_request` for members that break their rules, for those that were reviewed, and without a change.
  */
-export function parseAccountChange(body: unknown): AccountChange {
+export function parseAccountChange(said: unknown): AccountChange {
   const issues: Issue[] = []
+  const body = snakeCased(said)
   const given = typeof body === 'object' && body !== null ? body : {}
   for (const field of reviewed)
     if (field in given)

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type AccountStatus, accountStatuses } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import { provisionWallets } from '../addresses/wallets.ts'
-import { inTransaction, type ServiceContext } from '../context.ts'
+import { inWorkerTransaction, type ServiceContext } from '../context.ts'
 import { listOf, type Row, run, type Statement, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
 import type { Environment } from '../schema/caller.ts'
@@ -127,7 +127,7 @@ async function applyVerdict(
 ): Promise<void> {
   if (!accountStatuses.includes(verdict))
     throw new TypeError('The reviewer answered with something else than a status.')
-  await inTransaction(context, async (tx) => {
+  await inWorkerTransaction(context, async (tx) => {
     const [asked] = await run(tx, context, endReview, [accountId, leasedUntil])
     if (asked !== undefined) await setAccountStatus(tx, context, accountId, verdict)
   })
@@ -139,7 +139,7 @@ function walletWork(context: ServiceContext): DueWork<DueWallets> {
     async work(order) {
       try {
         const wallets = await provisionWallets(asSystem(context), context, order)
-        if (wallets !== undefined) await inTransaction(context, (tx) => writeWallets(tx, context, order, wallets))
+        if (wallets !== undefined) await inWorkerTransaction(context, (tx) => writeWallets(tx, context, order, wallets))
       } catch (error) {
         warn(context, order.id, error, 'The wallets of an account could not be written; the worker asks again.')
       }

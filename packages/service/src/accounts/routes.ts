@@ -4,6 +4,7 @@ import { listAccountIds } from '../clients/clients.ts'
 import { inClientTransaction } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
 import { readJson } from '../http/body.ts'
+import { inSpellingOf } from '../http/body-shape.ts'
 import type { RouteModule } from '../http/request.ts'
 import { answerOnce } from '../idempotency/idempotent.ts'
 import { changeAccount, createAccount, findAccount } from './accounts.ts'
@@ -45,7 +46,8 @@ export const accountsRoutes: RouteModule = (app, context) => {
 
   app.patch('/accounts/:account_id', async (c) => {
     const { accountId, clientId } = await requireAccount(c, context, 'accounts:write')
-    const change = parseAccountChange(await readJson(c))
+    const body = await readJson(c)
+    const change = await inSpellingOf(body, () => parseAccountChange(body))
     const account = await inClientTransaction(context, clientId, (tx) => changeAccount(tx, context, accountId, change))
     if (account === undefined) throw notFound('account')
     return c.json(account)

@@ -82,7 +82,7 @@ export function bankAccountIndex(
   return context.secrets.mac('address.bank_account_index', `${numbers.routingNumber} ${numbers.accountNumber}`)
 }
 
-/** The canonical form of an on-chain address: hexadecimal ones in lower case. */
+/** The form in which an on-chain address, also that of a wallet, is unique and is found: those of EVM chains in lower case. */
 export function normalAddress(address: string): string {
   return /^0x[0-9a-fA-F]{40}$/.test(address) ? address.toLowerCase() : address
 }

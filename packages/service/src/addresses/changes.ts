@@ -2,6 +2,7 @@ import { Address, type Issue, OutlayError } from '@outlay/core'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
+import { snakeCased } from '../http/body-shape.ts'
 import { mostTransferTypes, postalAddressSchema } from '../schema/primitive.ts'
 import { type AddressRow, addressColumns, readAddress } from './addresses.ts'
 import { checkEnvironment } from './external.ts'
@@ -26,7 +27,7 @@ export type AddressChange = z.infer<typeof addressChangeSchema>
  * @throws OutlayError `invalid_request` naming the members, or when the body changes nothing.
  */
 export function parseAddressChange(body: unknown): AddressChange {
-  const parsed = addressChangeSchema.safeParse(body)
+  const parsed = addressChangeSchema.safeParse(snakeCased(body))
   if (!parsed.success) {
     const [first, ...rest] = parsed.error.issues.map(
       (issue): Issue => ({ field: issue.path.map(String).join('.'), code: 'invalid_request', message: issue.message }),

@@ -3,13 +3,14 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
+import { snakeCased } from '../http/body-shape.ts'
 import type { KeyedRequest } from '../idempotency/keys.ts'
 import type { Environment } from '../schema/caller.ts'
 import { mostTransferTypes } from '../schema/primitive.ts'
 import { digestOf } from '../secrets.ts'
-import { type AddressRow, addressColumns, readAddress } from './addresses.ts'
+import { type AddressRow, addressColumns, normalAddress, readAddress } from './addresses.ts'
 import { checkEnvironment } from './external.ts'
-import { normalOf, type ProvisionedWallet, provisionPlans } from './wallets.ts'
+import { type ProvisionedWallet, provisionPlans } from './wallets.ts'
 
 /** Most wallets that a client may ask for beside those that an account has anyway. */
 export const mostAdditionalWallets = 100
@@ -107,7 +108,7 @@ export async function createInternalAddress(
     family,
     name,
     address,
-    normalOf({ family, address }),
+    normalAddress(address),
     transferTypes,
     context.clock.now(),
     context.custody?.name,
@@ -118,7 +119,7 @@ export async function createInternalAddress(
 }
 
 function parse(body: unknown): z.infer<typeof newInternalSchema> {
-  const parsed = newInternalSchema.safeParse(body)
+  const parsed = newInternalSchema.safeParse(snakeCased(body))
   if (parsed.success) return parsed.data
   const [first, ...rest] = parsed.error.issues.map((issue): Issue => {
     const field = issue.path.map(String).join('.')

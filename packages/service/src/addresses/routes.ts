@@ -2,6 +2,7 @@ import { isId, notFound, requireAccount, requireClient } from '../clients/authen
 import { inClientTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
 import { readJson } from '../http/body.ts'
+import { inSpellingOf } from '../http/body-shape.ts'
 import { readChoices, readTypes } from '../http/filters.ts'
 import { pageOf, readPage } from '../http/pagination.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
@@ -116,10 +117,13 @@ async function patch(
   clientId: string,
   find: (tx: Tx) => Promise<AddressRow | undefined>,
 ): Promise<Response> {
-  const change = parseAddressChange(await readJson(c))
-  const changed = await inClientTransaction(context, clientId, async (tx) =>
-    changeAddress(tx, context, found(await find(tx)), change),
-  )
+  const body = await readJson(c)
+  const changed = await inSpellingOf(body, () => {
+    const change = parseAddressChange(body)
+    return inClientTransaction(context, clientId, async (tx) =>
+      changeAddress(tx, context, found(await find(tx)), change),
+    )
+  })
   return c.json(addressView(changed))
 }
 

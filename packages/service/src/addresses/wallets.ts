@@ -4,6 +4,7 @@ import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 import type { Environment } from '../schema/caller.ts'
 import { callWithin } from '../time-limit.ts'
+import { normalAddress } from './addresses.ts'
 import type { WalletOrder, WalletPlan } from './custody.ts'
 
 const familyNames: Readonly<Record<BuiltInChainFamily, string>> = {
@@ -75,7 +76,7 @@ export async function provisionPlans(
   } catch (error) {
     return refuse(error instanceof Error ? error.name : typeof error)
   }
-  const normal = provisioned.map(normalOf)
+  const normal = provisioned.map(({ address }) => normalAddress(address))
   if (new Set(normal).size < normal.length) return refuse('AddressGivenTwice')
   const places = provisioned.flatMap(({ transferTypes }, at) =>
     transferTypes.map((type) => [normal[at], type] as const),
@@ -113,7 +114,7 @@ export async function createWallets(
     family,
     name: `${nameOf(family)} wallet`,
     address,
-    address_normal: normalOf({ family, address }),
+    address_normal: normalAddress(address),
     transfer_types: transferTypes,
   }))
   await run(tx, context, insertWallets, [
@@ -124,11 +125,6 @@ export async function createWallets(
     context.clock.now(),
     context.custody?.name,
   ])
-}
-
-/** The form in which a wallet's address is unique. */
-export function normalOf({ family, address }: Pick<ProvisionedWallet, 'family' | 'address'>): string {
-  return family === 'evm' ? address.toLowerCase() : address
 }
 
 const selectUsed = statement(

@@ -5,6 +5,7 @@ import { inspect } from '../../test/inspection.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { inTransaction, type ServiceContext } from '../context.ts'
 import { listRailExceptions } from '../rail-exceptions/rail-exceptions.ts'
+import { resolveRailException } from '../rail-exceptions/resolution.ts'
 import type { DepositFact } from '../rails/port.ts'
 import type { AutomationResource } from './automations.ts'
 import { applyDeposit } from './deposits.ts'
@@ -80,6 +81,92 @@ describe('a deposit with the reference of another one', () => {
       await applyDeposit(context, factOf(reference, { details: { imad: reference, senderName: 'Globex' } })),
     ).toEqual(first)
   })
+})
+
+describe('a deposit with the reference and the amount of an earlier one', () => {
+  const on = (reference: string, receivedAt: string | null) => factOf(reference, { details: { receivedAt } })
+  const held = { outcome: 'held', reason: 'reference_reused' }
+
+  it('of another day is held, and credited once when a person applies it', async () => {
+    const reference = '071000010000001'
+    const first = await applyDeposit(context, on(reference, '2026-11-02T15:00:00Z'))
+    const [before, open] = [await settlement(), await exceptions()]
+    const other = on(reference, '2026-11-03T15:00:00Z')
+    expect([await applyDeposit(context, other), await applyDeposit(context, other)]).toEqual([held, held])
+    const added = (await exceptions()).filter(({ id }) => !open.some((one) => one.id === id))
+    expect(added).toMatchObject([{ kind: 'deposit', reference, reason: 'reference_reused' }])
+    expect(await settlement()).toBe(before)
+    const decision = { action: 'apply', by: 'ops@example.com' } as const
+    await inTransaction(context, (tx) => resolveRailException(tx, context, added[0]?.id ?? '', decision))
+    const second = await applyDeposit(context, other)
+    expect(second).toMatchObject({ outcome: 'credited' })
+    expect(second).not.toEqual(first)
+    expect(await applyDeposit(context, on(reference, '2026-11-02T15:00:00Z'))).toEqual(first)
+    // The mint takes both from the settlement account or leaves both there.
+    const { rows } = await inspect(context.pool).query(
+      `select count(*)::int as count from ${context.schema}.transfer where source_transaction_id = $1`,
+      [reference],
+    )
+    expect(rows).toEqual([{ count: 2 }])
+  })
+
+  it.each<[string, string, () => Promise<Partial<DepositFact>>]>([
+    ['amount', '071000010000003', async () => ({ amount: { value: '76.00', currency: 'USD' } })],
+    [
+      'account',
+      '071000010000004',
+      async () => ({ accountNumber: automations.accountNumberOf(await automations.open()) }),
+    ],
+  ])('of another day and with another %s is credited once for that day, too', async (_, reference, fields) => {
+    const first = await applyDeposit(context, on(reference, '2026-11-02T15:00:00Z'))
+    const open = new Set((await exceptions()).map(({ id }) => id))
+    const other = { ...on(reference, '2026-11-03T15:00:00Z'), ...(await fields()) }
+    expect(await applyDeposit(context, other)).toEqual(held)
+    // The amount of the first one comes on that day as well: one of the two is credited.
+    expect(await applyDeposit(context, on(reference, '2026-11-03T16:00:00Z'))).toEqual(held)
+    const [one, two] = (await exceptions()).filter(({ id }) => !open.has(id))
+    const apply = (id = '') =>
+      inTransaction(context, (tx) => resolveRailException(tx, context, id, { action: 'apply', by: 'ops@example.com' }))
+    await apply(one?.id)
+    await expect(apply(two?.id)).rejects.toMatchObject({ code: 'conflict' })
+    const second = await applyDeposit(context, other)
+    expect(second).toMatchObject({ outcome: 'credited' })
+    expect(second).not.toEqual(first)
+    expect(await applyDeposit(context, on(reference, '2026-11-02T15:00:00Z'))).toEqual(first)
+  })
+
+  it('and another amount on the day of the first is not credited', async () => {
+    const reference = '071000010000005'
+    await applyDeposit(context, on(reference, '2026-11-02T15:00:00Z'))
+    const open = new Set((await exceptions()).map(({ id }) => id))
+    const amount = { value: '76.00', currency: 'USD' }
+    await applyDeposit(context, { ...on(reference, '2026-11-02T16:00:00Z'), amount })
+    const [one] = (await exceptions()).filter(({ id }) => !open.has(id))
+    const decision = { action: 'apply', by: 'ops@example.com' } as const
+    await expect(
+      inTransaction(context, (tx) => resolveRailException(tx, context, one?.id ?? '', decision)),
+    ).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('of the same day, or without a day, is the same', async () => {
+    const reference = '071000010000002'
+    const first = await applyDeposit(context, on(reference, '2026-11-02T15:00:00Z'))
+    for (const receivedAt of ['2026-11-02T23:30:00Z', '2026-11-03T00:30:00+01:00', null, 'on Monday'])
+      expect(await applyDeposit(context, on(reference, receivedAt))).toEqual(first)
+  })
+})
+
+it('an automation that another transaction has locked keeps no deposit of another one waiting', async () => {
+  const other = await automations.open()
+  const fact = factOf('20261101OUTL0000900031')
+  await inTransaction(context, async (tx) => {
+    await tx.query(`select from ${context.schema}.automation where id = $1 for update`, [automation.id])
+    await expect(applyDeposit(context, fact)).rejects.toMatchObject({ code: '55P03' })
+    const accountNumber = automations.accountNumberOf(other)
+    const beside = await applyDeposit(context, factOf('20261101OUTL0000900032', { accountNumber }))
+    expect(beside).toMatchObject({ outcome: 'credited' })
+  })
+  expect(await applyDeposit(context, fact)).toMatchObject({ outcome: 'credited' })
 })
 
 describe('an opened virtual account', () => {

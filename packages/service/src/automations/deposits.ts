@@ -1,15 +1,25 @@
 import { Amount, Id, Limits, OutlayError } from '@outlay/core'
 import { Column, type RowDecoder, rowDecoder } from '@outlay/core/adapter'
-import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { inWorkerTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { afterCommit } from '../database/after-commit.ts'
 import { type Executor, listOf, run, type Statement, statement } from '../database/statement.ts'
-import { asSystem } from '../database/tenant.ts'
+import { asSystem, asWorker } from '../database/tenant.ts'
+import { arrivalMarksOf, claimArrivals } from '../rail-facts/arrival-marks.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
-import { finishFacts, type NewRailFact, recordFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import {
+  finishFacts,
+  isFinished,
+  type NewRailFact,
+  type RecordedRailFact,
+  recordFact,
+  type StoredRailFact,
+} from '../rail-facts/rail-facts.ts'
 import { reportExceptions } from '../rail-facts/reporting.ts'
 import { refuseUnreadable } from '../rail-facts/unreadable-report.ts'
 import type { DepositFact, DepositVerdict } from '../rails/port.ts'
 import { type AutomationRow, readAutomation, virtualAccountIndex } from './automations.ts'
 import { readDepositFact } from './bank-fact.ts'
+import { claimedReference, dayOf, isOfOtherDay } from './deposit-day.ts'
 import { type DepositMoney, type DepositTransfer, prepareDepositTransfer, writeDepositTransfer } from './transfers.ts'
 
 /** A payment to a virtual account, and its verdict. */
@@ -33,7 +43,7 @@ export interface AutomationDeposit {
 /**
  * Accepts a deposit. Its fact is stored first, and takes effect once per rail and bank reference: transfer and ledger commit together. A
  * deposit that cannot become a transfer is recorded as returned, and mints nothing. A repeat gets the first verdict. One that has another
- * amount or account than the first with its reference is held as an exception, until a person has decided.
+ * amount, account or day than the first with its reference is held as an exception, until a person has decided.
  *
  * Reasons of a return: `unknown_account`, `automation_disabled`, `automation_archived`, `currency_mismatch`,
  * `ach_limit_exceeded`, or the code with which the transfer would have been refused, such as `address_archived`.
@@ -44,12 +54,27 @@ export interface AutomationDeposit {
 export async function applyDeposit(context: ServiceContext, said: DepositFact): Promise<DepositVerdict> {
   const fact = readDepositFact(said, context.catalog)
   if (fact === undefined) return await holdUnreadable(context, said)
-  const stored = await recordFact(asSystem(context), context, storable(context, fact))
+  const first = await recordFact(asSystem(context), context, storable(context, fact))
+  const stored = isOfOtherDay(fact, first) ? await holdOther(context, fact) : first
   if (stored.exceptionReason === null) return await applyStored(context, fact, stored)
   if (stored.isNew) report(context, stored, stored.exceptionReason)
   // A person has credited it in the place of the first.
-  if (stored.resolution === 'applied') return verdictOf(await findDeposit(asSystem(context), context, fact))
+  if (stored.resolution === 'applied') {
+    const key = { transferType: fact.transferType, reference: claimedReference(stored) }
+    return verdictOf(await findDeposit(asSystem(context), context, key))
+  }
   return { outcome: 'held', reason: stored.exceptionReason }
+}
+
+/** Stores a deposit with the reference of one of another day. It may be another one, so a person decides; nobody has to decide about its repeats. */
+async function holdOther(context: ServiceContext, fact: DepositFact): Promise<RecordedRailFact> {
+  const { payload, ...row } = storable(context, fact)
+  const other = { ...row, payload: { ...payload, receivedOn: dayOf(fact.details) } }
+  const stored = await recordFact(asSystem(context), context, other)
+  if (isFinished(stored)) return stored
+  // The first one is an exception itself, so nothing has its reference yet.
+  await finishFacts(asWorker(context), context, [{ id: stored.id, reason: 'reference_reused' }])
+  return { ...stored, exceptionReason: 'reference_reused' }
 }
 
 async function holdUnreadable(context: ServiceContext, said: unknown): Promise<DepositVerdict> {
@@ -68,7 +93,7 @@ async function applyStored(
   if (known !== undefined) return await repeatVerdict(context, fact, stored, { automation, known })
   const transferId = Id.generate(context.clock, context.random)
   const transfer = await prepareOrRefuse(system, context, automation, fact, transferId)
-  const verdict = await inTransaction(context, async (tx) => {
+  const verdict = await inWorkerTransaction(context, async (tx) => {
     // Locked against a change of its status and its destination until the commit.
     const locked = await findByAccount(tx, context, lockByAccount, fact)
     if (locked?.status !== automation?.status) return undefined
@@ -76,6 +101,9 @@ async function applyStored(
     const depositId = await claimDeposit(tx, context, automation, fact, transferId)
     // Another one took effect meanwhile: this one, or one with its reference and another amount.
     if (depositId === undefined) return undefined
+    // Also of a deposit that goes back: its wire is nobody else's.
+    const owner = await claimWire(tx, context, fact, stored.id, transferId)
+    if (owner !== undefined) return await holdReused(tx, context, { stored, depositId, owner })
     const given = { depositId, transferId, automationId: automation?.id }
     const written = await writeVerdict(tx, context, transfer, given)
     const credited = written.outcome === 'credited' ? { transferId } : {}
@@ -83,6 +111,19 @@ async function applyStored(
     return written
   })
   return verdict ?? (await applyStored(context, fact, stored))
+}
+
+/** A wire that a transfer was credited, or that is held for one, is neither credited to an automation nor sent back by itself. */
+async function holdReused(
+  tx: Tx,
+  context: ServiceContext,
+  { stored, depositId, owner }: { readonly stored: StoredRailFact; readonly depositId: string; readonly owner: string },
+): Promise<DepositVerdict> {
+  const reason = 'reused_mark'
+  await run(tx, context, unclaimDeposit, [depositId])
+  await finishFacts(tx, context, [{ id: stored.id, reason, markOwner: owner }])
+  afterCommit(tx, () => report(context, stored, reason))
+  return { outcome: 'held', reason }
 }
 
 /** The first verdict, for a deposit that was applied already: with this fact, or before facts were stored. */
@@ -96,7 +137,7 @@ async function repeatVerdict(
   const { amount_value: value, amount_currency: currency, automation_id: automationId } = known
   const isSame = Amount.equals(fact.amount, { value, currency }) && (automation?.id ?? null) === automationId
   const reason = isSame ? undefined : 'reference_reused'
-  await finishFacts(asSystem(context), context, [{ id: stored.id, reason }])
+  await finishFacts(asWorker(context), context, [{ id: stored.id, reason }])
   if (reason === undefined) return verdictOf(known)
   report(context, stored, reason)
   return { outcome: 'held', reason }
@@ -126,7 +167,8 @@ async function writeVerdict(
   }
   const reason = transfer
   await run(tx, context, returnDeposit, [depositId, reason])
-  context.logger.warn({ depositId, automationId, reason }, 'A deposit is returned to its sender.')
+  const message = 'A deposit is returned to its sender.'
+  afterCommit(tx, () => context.logger.warn({ depositId, automationId, reason }, message))
   return { outcome: 'returned', reason }
 }
 
@@ -161,6 +203,24 @@ async function findByAccount(
 export async function lockOwner(tx: Tx, context: ServiceContext, index: string): Promise<AutomationRow | undefined> {
   const [row] = await run(tx, context, lockByAccount, [index])
   return row
+}
+
+/**
+ * Writes that a wire is that of the transfer of a deposit, by its reference and its IMAD. Resolves with the transfer that has it already; `undefined` for
+ * none, and for what is no wire.
+ */
+export async function claimWire(
+  tx: Tx,
+  context: ServiceContext,
+  { transferType: rail, reference, details }: DepositMoney,
+  factId: string,
+  transferId: string,
+): Promise<string | undefined> {
+  if (rail !== 'wire') return undefined
+  const named = arrivalMarksOf({ source: { transactionId: reference, paymentDetails: { imad: reference } } })
+  const marks = [...named, ...arrivalMarksOf({ source: { paymentDetails: { imad: details.imad } } })]
+  const [reused] = await claimArrivals(tx, context, [{ factId, transferId, rail, marks }])
+  return reused?.owner
 }
 
 /** Writes the deposit and returns its id; `undefined` when its reference has one. Waits for another transaction that is writing it. */
@@ -244,6 +304,11 @@ const insertDeposit = statement(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
    on conflict (transfer_type, reference) do nothing
    returning id`,
+)
+
+const unclaimDeposit = statement(
+  'automation_deposit_unclaim',
+  'delete from {{schema}}.automation_deposit where id = $1',
 )
 
 const returnDeposit = statement(

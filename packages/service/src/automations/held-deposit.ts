@@ -1,11 +1,12 @@
 import { Id, OutlayError } from '@outlay/core'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
-import { run, statement } from '../database/statement.ts'
-import { amountOf, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import { listOf, run, statement } from '../database/statement.ts'
+import { amountOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import { foreignDetails } from '../rails/foreign-value.ts'
 import type { AutomationRow } from './automations.ts'
-import { claimDeposit, lockOwner, refusalOf } from './deposits.ts'
+import { claimedReference, isOfOtherStoredDay, storedDayOf } from './deposit-day.ts'
+import { claimDeposit, claimWire, lockOwner, refusalOf } from './deposits.ts'
 import { type DepositMoney, type DepositTransfer, prepareAcceptedTransfer, writeDepositTransfer } from './transfers.ts'
 
 /** What the stored fact of money at a virtual account says beside the amount. That of a deposit at a wallet has an address. */
@@ -17,7 +18,7 @@ export const isAutomationDeposit = ({ kind, payload }: StoredRailFact): boolean 
 
 /**
  * Credits a deposit that is held, in the transaction of the person who decides. Takes effect only where no deposit of its rail and reference has:
- * the first one was interrupted before it did. What is reported with the reference from then on is a repeat of this one, or an exception.
+ * the first one was interrupted before it did. One of another day than the first with its reference is credited in addition, once for each day. What is reported with the reference from then on is a repeat of this one, or an exception.
  * @throws OutlayError `conflict` when one has, and when the deposit would be returned to its sender.
  */
 export async function creditHeldDeposit(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<void> {
@@ -26,11 +27,27 @@ export async function creditHeldDeposit(tx: Tx, context: ServiceContext, fact: S
   const automation = await lockOwner(tx, context, account.index)
   const transferId = Id.generate(context.clock, context.random)
   const transfer = await prepare(tx, context, automation, money, transferId)
-  if ((await claimDeposit(tx, context, automation, money, transferId)) === undefined) {
+  const claimed = { ...money, reference: await referenceOf(tx, context, fact) }
+  if ((await claimDeposit(tx, context, automation, claimed, transferId)) === undefined) {
     throw refused('an earlier deposit with its reference was credited or returned')
   }
+  // A person credits it, also where a transfer has the wire.
+  await claimWire(tx, context, money, fact.id, transferId)
   await writeDepositTransfer(tx, context, transfer)
   await run(tx, context, nameTransfer, [fact.id, transferId, transfer.row.account_id])
+}
+
+/**
+ * The reference under which a deposit takes effect. Of another day than the deposit that has its reference, it has one of its own, also where its amount or
+ * its account is another, too. The day is written then, since its reports find what was credited by it.
+ */
+async function referenceOf(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<string> {
+  const [owner] = await run(tx, context, selectOwner, [fact.rail, fact.reference])
+  if (owner === undefined) return claimedReference(fact)
+  const day = storedDayOf(fact)
+  if (day === undefined || !isOfOtherStoredDay(fact, owner)) return fact.reference
+  await run(tx, context, nameDay, [fact.id, day])
+  return claimedReference({ ...fact, payload: { ...fact.payload, receivedOn: day } })
 }
 
 async function prepare(
@@ -61,6 +78,18 @@ function moneyOf(fact: StoredRailFact, details: DepositMoney['details']): Deposi
     throw new Error('The stored deposit has no money.')
   return { reference, transferType: rail, amount, details }
 }
+
+const selectOwner = statement(
+  'rail_fact_select_deposit',
+  `select ${listOf(readFact)} from {{schema}}.rail_fact
+    where rail = $1 and lower(reference) = lower($2) and kind = 'deposit' and exception_reason is null`,
+  readFact,
+)
+
+const nameDay = statement(
+  'rail_fact_name_day',
+  `update {{schema}}.rail_fact set payload = payload || jsonb_build_object('receivedOn', $2::text) where id = $1`,
+)
 
 const nameTransfer = statement(
   'rail_fact_name_transfer',

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import { type DueWork, workOff } from '../accounts/due-work.ts'
-import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { inWorkerTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { afterConflicts, sqlStateOf } from '../database/conflict.ts'
 import { isAboutContent } from '../database/passing-error.ts'
 import { listOf, type Row, run, statement } from '../database/statement.ts'
-import { asSystem } from '../database/tenant.ts'
+import { asSystem, asWorker } from '../database/tenant.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { finishFacts, isFinished, type NewRailFact, recordFact } from '../rail-facts/rail-facts.ts'
 import { reportExceptions } from '../rail-facts/reporting.ts'
@@ -95,7 +95,7 @@ function openingWork(context: ServiceContext, bank: VirtualAccountBank, stop: Ab
       // What was interrupted by a stop is another process's at once.
       const againMs = stop.aborted ? 0 : retryMs
       const again = asked ? null : new Date(context.clock.now().getTime() + againMs)
-      const set = run(asSystem(context), context, setOpenAt, [row.id, again, row.leasedUntil])
+      const set = run(asWorker(context), context, setOpenAt, [row.id, again, row.leasedUntil])
       await set.catch((error: Error) => report(context, error, row.id))
     },
   }
@@ -143,7 +143,7 @@ export async function applyOpened(context: ServiceContext, said: VirtualAccountF
   const stored = await recordFact(asSystem(context), context, storable(fact, index))
   if (isFinished(stored)) return
   const apply = () =>
-    inTransaction(context, async (tx) => {
+    inWorkerTransaction(context, async (tx) => {
       const problem = await open(tx, context, fact, index)
       await finishFacts(tx, context, [{ id: stored.id, reason: problem }])
       return problem
@@ -158,7 +158,7 @@ async function refuse(context: ServiceContext, factId: string, error: unknown): 
   const reason = isNumberTaken(error) ? 'other_virtual_account' : 'apply_failed'
   const name = sqlStateOf(error) ?? (error instanceof Error ? error.name : typeof error)
   context.logger.warn({ factId, error: name }, 'An opened virtual account could not be applied.')
-  await finishFacts(asSystem(context), context, [{ id: factId, reason }])
+  await finishFacts(asWorker(context), context, [{ id: factId, reason }])
   return reason
 }
 

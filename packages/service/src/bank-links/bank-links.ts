@@ -86,6 +86,10 @@ export async function registerAccounts(
   await saveItem(tx, context, accountId, exchange.item, request.customerWebhookUrl)
   const { transferTypes = linkedTransferTypes } = request
   const ids = new Set<string>()
+  const indexes = exchange.accounts.map(({ routingNumber = '', accountNumber }) =>
+    bankAccountIndex(context, { routingNumber, accountNumber }),
+  )
+  await run(tx, context, lockBankAccounts, [accountId, indexes])
   for (const account of exchange.accounts) {
     ids.add(await linkBankAccount(tx, context, owner, exchange.item.itemId, { account, transferTypes }))
   }
@@ -137,6 +141,15 @@ function newAddress({ bankName: _, ...account }: LinkedBankAccount, transferType
 
 // Registrations of an account run one after the other, so that none misses a bank account that another one writes.
 const lockAccount = statement('account_lock', 'select id from {{schema}}.account where id = $1 for no key update')
+
+// In the order in which a report that a login is required locks those of another item.
+const lockBankAccounts = statement(
+  'address_lock_bank_accounts',
+  `select id from {{schema}}.address
+    where account_id = $1 and bank_account_index = any ($2::text[]) and kind = 'bank'
+    order by id
+      for no key update`,
+)
 
 const selectSameBankAccount = statement(
   'address_select_same_bank_account',

@@ -5,8 +5,10 @@ import { type TestBankLinking, testBankLinking } from '../../test/bank-link.ts'
 import { inspect } from '../../test/inspection.ts'
 import { startReceiver } from '../../test/receiver.ts'
 import { type Json, type TestSandbox, testSandbox } from '../../test/sandbox.ts'
+import { inTransaction } from '../context.ts'
 import type { TransferResource } from '../transfers/view.ts'
 import type { DeliveryResource } from '../webhooks/view.ts'
+import { reportLoginRequired } from './logins.ts'
 
 const database = await testDatabase({ role: 'ordinary' })
 const pool = new Pool({ connectionString: database.url, max: 1 })
@@ -103,6 +105,22 @@ describe('a linked bank account', () => {
     expect(relinked.body.financial_institution_id).toBe(id)
     expect(await bank.state(id)).toMatchObject({ status: 'active', needs_update: false })
     expect((await debit(id, 'debit-after-login')).status).toBe(201)
+  })
+
+  it('that another transaction has locked keeps no report waiting, which takes effect when it comes again', async () => {
+    const { context } = api.sandbox.service
+    const id = await bank.link()
+    const { rows } = await inspect(context.pool).query(
+      `select bank_link_item_id as item from ${context.schema}.address where id = $1`,
+      [id],
+    )
+    const said = { itemId: String(rows[0]?.item), reason: 'The password has changed.' }
+    await inTransaction(context, async (tx) => {
+      await tx.query(`select from ${context.schema}.address where id = $1 for update`, [id])
+      await expect(reportLoginRequired(context, said)).rejects.toMatchObject({ code: '55P03' })
+    })
+    expect(await reportLoginRequired(context, said)).toBe(1)
+    expect((await bank.state(id)).needs_update).toBe(true)
   })
 
   it('that has to be linked again still receives an ACH credit', async () => {

@@ -1,5 +1,6 @@
 import { loginRequiredEventType } from '@outlay/core'
-import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { inWorkerTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { afterConflicts } from '../database/conflict.ts'
 import { run, statement } from '../database/statement.ts'
 import {
   type InstitutionRow,
@@ -22,20 +23,24 @@ export interface LoginRequiredReport {
 /**
  * Accepts a report that the owner of a linked item has to log in again. For each of its financial institutions, in one
  * transaction: ACH debits are refused from now on, the event `financial_institution.login_required` is recorded, and the notice is
- * sent to the `customer_webhook_url`. A repeated report changes nothing. Specification: "Events".
+ * sent to the `customer_webhook_url`. A repeated report changes nothing. Specification: "Events". It rejects, and changes nothing, where another
+ * transaction keeps what it needs for longer than a second: the provider reports it again.
  *
  * @returns how many financial institutions need a login because of this report.
  */
 export async function reportLoginRequired(context: ServiceContext, report: LoginRequiredReport): Promise<number> {
-  return await inTransaction(context, async (tx) => {
-    const registrationId = await findNoticeRegistration(tx, context, report.itemId)
-    if (registrationId === undefined) return 0
-    const now = context.clock.now()
-    const rows = await run(tx, context, requireLogin, [report.itemId, now])
-    for (const row of rows)
-      if (row.status !== 'archived') await recordLoginRequired(tx, context, row, registrationId, report.reason)
-    return rows.length
-  })
+  return await afterConflicts(() => inWorkerTransaction(context, (tx) => applyReport(tx, context, report)))
+}
+
+async function applyReport(tx: Tx, context: ServiceContext, report: LoginRequiredReport): Promise<number> {
+  const registrationId = await findNoticeRegistration(tx, context, report.itemId)
+  if (registrationId === undefined) return 0
+  const now = context.clock.now()
+  await run(tx, context, lockLinked, [report.itemId])
+  const rows = await run(tx, context, requireLogin, [report.itemId, now])
+  for (const row of rows)
+    if (row.status !== 'archived') await recordLoginRequired(tx, context, row, registrationId, report.reason)
+  return rows.length
 }
 
 async function recordLoginRequired(
@@ -57,6 +62,12 @@ async function recordLoginRequired(
   }
   await recordNotice(tx, context, { accountId, registrationId, type: loginRequiredEventType, body: notice })
 }
+
+/** Locks the addresses of an item in the order in which everything that changes several of them does. */
+const lockLinked = statement(
+  'address_lock_linked',
+  'select from {{schema}}.address where bank_link_item_id = $1 order by id for no key update',
+)
 
 const requireLogin = statement(
   'address_update_login_required',

@@ -21,6 +21,12 @@ export function isInTheWay(error: unknown): boolean {
   return isConnectionLost(error) || passing.test(sqlStateOf(error) ?? '')
 }
 
+/** True for the error of a statement that did not get a lock in time: another transaction is in the way of this work, and of no other. */
+export const isLocked = (error: unknown): boolean => sqlStateOf(error) === '55P03'
+
+/** True for the error of a statement that has taken longer than a limit, such as that of the role. What is slow about one thing need not be about others. */
+export const isTimedOut = (error: unknown): boolean => sqlStateOf(error) === '57014'
+
 /**
  * True for an error that is known to be about what was written, or read. An error that is neither this nor in the way may pass: there are more ways to
  * lose a database than a list has, and what is blamed on the content is not tried again.

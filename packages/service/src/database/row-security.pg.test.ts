@@ -22,6 +22,7 @@ const ownerless = ['migration', 'simulation_clock', 'key_check']
 
 /** Credentials, and what banks and chains know: no client sees any of it. */
 const hidden = new Set([
+  'arrival_mark',
   'client',
   'client_secret',
   'rail_fact',
@@ -67,6 +68,7 @@ function ownerOf({ name, columns }: Table): string {
   if (name === 'account') return ofAccount('t.id')
   if (name === 'ledger_entry')
     return ofAccount(`(select account_id from ${schema}.ledger_account where id = t.ledger_account_id)`)
+  if (name === 'arrival_mark') return ofAccount(`(select account_id from ${schema}.transfer where id = t.transfer_id)`)
   if (columns.includes('client_id')) return 't.client_id'
   if (columns.includes('account_id')) return ofAccount('t.account_id')
   if (columns.includes('owner_id')) return ofAccount('t.owner_id')

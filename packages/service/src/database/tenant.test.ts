@@ -19,7 +19,7 @@ const answering = files.filter(
 
 test('requests run as the system only to authenticate the caller, and to add play money', () => {
   expect(answering.length).toBeGreaterThan(20)
-  expect(filesWith(/\b(asSystem|inTransaction)\(/, answering)).toEqual([
+  expect(filesWith(/\b(asSystem|asWorker|inTransaction|inWorkerTransaction)\(/, answering)).toEqual([
     'clients/credential-checks.ts',
     'simulations/routes.ts',
   ])
@@ -28,7 +28,7 @@ test('requests run as the system only to authenticate the caller, and to add pla
 
 test('besides them, only workers, simulated sides and functions for deployers run as the system', () => {
   const others = files.filter((path) => !answering.includes(path))
-  expect(filesWith(/\b(asSystem|inTransaction)\(/, others)).toEqual([
+  expect(filesWith(/\b(asSystem|asWorker|inTransaction|inWorkerTransaction)\(/, others)).toEqual([
     'accounts/onboarding.ts',
     'automations/deposits.ts',
     'automations/opening.ts',

@@ -47,6 +47,22 @@ export function asSystem(context: { readonly pool: Pool }): Executor {
   return executorOf(context.pool, [settingOf('system')])
 }
 
+/** Longest wait of the service's own work for one lock, in milliseconds. Others use it for moments only, except for a person who thinks. */
+const workerLockMs = 1_000
+
+/**
+ * The same for work of the service itself, which waits at most a second for a lock: an open transaction, such as that of an operator, must not stop
+ * what others wait for. A statement that does not get its lock fails with the SQLSTATE 55P03.
+ */
+export function asWorker(context: { readonly pool: Pool }, lockTimeoutMs?: number): Executor {
+  return executorOf(context.pool, workerSettings(lockTimeoutMs))
+}
+
+/** The settings of a transaction of the service itself that waits a limited time for locks. */
+export function workerSettings(lockTimeoutMs = workerLockMs): readonly TransactionSetting[] {
+  return [settingOf('system'), ['lock_timeout', String(Math.ceil(lockTimeoutMs))]]
+}
+
 /** The text that begins a transaction of a tenant, in one message. */
 export function beginAs(tenant: Tenant): string {
   return beginWith([settingOf(tenant)])

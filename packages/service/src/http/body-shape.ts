@@ -49,7 +49,8 @@ function spellingIn(body: unknown, field: string): string {
 
 const depthLimit = 4
 
-function snakeCased(value: unknown, depth = 0): unknown {
+/** A body in the documented spelling, for a schema that reads no other one. */
+export function snakeCased(value: unknown, depth = 0): unknown {
   if (!isRecord(value) || depth > depthLimit) return value
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [snake(name), snakeCased(inner, depth + 1)]))
 }

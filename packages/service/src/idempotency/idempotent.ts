@@ -1,7 +1,7 @@
 import type { OutlayError } from '@outlay/core'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { findAccount, notFound } from '../clients/authenticate.ts'
-import type { ServiceContext } from '../context.ts'
+import type { ServiceContext, Tx } from '../context.ts'
 import type { Executor } from '../database/statement.ts'
 import { checkBody } from '../http/body.ts'
 import { inSpellingOf } from '../http/body-shape.ts'
@@ -103,7 +103,11 @@ export async function answerOnce(
         checkBody(c, body)
         return prepare(body, reads, request)
       })
-      return typeof prepared === 'function' ? (tx) => inSpellingOf(body, () => prepared(tx)) : prepared
+      const spelled =
+        <T>(work: (tx: Tx) => Promise<T>) =>
+        (tx: Tx) =>
+          inSpellingOf(body, () => work(tx))
+      return typeof prepared === 'function' ? spelled(prepared) : { ...prepared, works: prepared.works.map(spelled) }
     },
   }
   if (!(await inFlight.wait(key))) throw keyInFlight()

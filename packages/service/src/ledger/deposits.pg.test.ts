@@ -99,6 +99,17 @@ it('a deposit without a reference is refused', async () => {
   await expect(book({ ...arrival(''), reference: undefined as never })).rejects.toMatchObject({ code: 'missing_field' })
 })
 
+it.each([
+  ['address_id', { address_id: '01M8CRBX6VYQK1SC9Y39YPC5SV' }],
+  ['value_type', { value_type: 'XYZ' }],
+  ['transfer_type', { transfer_type: 'wire' }],
+])('a simulated deposit that is wrong is refused with the %s as it was sent', async (name, wrong) => {
+  const to = { account_id: api.accountId, address_id: api.walletId, value_type: 'USDC', transfer_type: 'base' }
+  const body = { ...to, amount: '5', ...wrong }
+  const refused = await api.call<{ errors: object[] }>('POST', '/simulations/deposits', { body })
+  expect(refused.body.errors).toMatchObject([{ source: { pointer: `/${name}` } }])
+})
+
 it('a simulated deposit with a reference is one, and another amount with it is refused', async () => {
   const before = await payments.balance()
   const send = (amount: string) => {
@@ -111,3 +122,36 @@ it('a simulated deposit with a reference is one, and another amount with it is r
   expect((await payments.exceptions()).filter((one) => one.reference.endsWith('/0xf1'))).toHaveLength(1)
   expect(await payments.balance()).toBe(before + 5)
 })
+
+it.each([
+  ['0xABcd', '0xabCD'],
+  [`0x${'A'.repeat(64)}:1`, `0x${'a'.repeat(64)}:1`],
+  ['AB'.repeat(32), 'ab'.repeat(32)],
+])('the hash %s is the same in the other case, and is credited once', async (reference, other) => {
+  const before = await payments.balance()
+  const [first, again] = [await book(arrival(reference)), await book(arrival(other))]
+  expect(again).toEqual(first)
+  expect(first.outcome).toBe('credited')
+  expect(await payments.balance()).toBe(before + 7.5)
+})
+
+it('a reference that differs in its case alone is an exception, which a person may credit', async () => {
+  const before = await payments.balance()
+  const first = await book(arrival('5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnb'))
+  const other = await book(arrival('5verv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnb'))
+  expect([first.outcome, other.outcome]).toEqual(['credited', 'exception'])
+  expect(await payments.balance()).toBe(before + 7.5)
+  await payments.resolve(other.id, 'apply')
+  expect(await payments.balance()).toBe(before + 15)
+  await expectSoundLedger(context)
+})
+
+it.each(['', ' 0xc1', '0xc1\n', '0xc1\u0007', 'x'.repeat(256), 5 as never])(
+  'the reference %j is refused',
+  async (reference) => {
+    await expect(book(arrival(reference))).rejects.toMatchObject({
+      code: 'missing_field',
+      issues: [{ field: 'reference' }],
+    })
+  },
+)

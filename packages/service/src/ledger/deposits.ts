@@ -1,8 +1,10 @@
 import { Amount, OutlayError } from '@outlay/core'
 import { findAddress } from '../addresses/addresses.ts'
 import type { ServiceContext, Tx } from '../context.ts'
+import { afterCommit } from '../database/after-commit.ts'
 import { amountOf, finishFacts, recordFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import { reportExceptions } from '../rail-facts/reporting.ts'
+import { foreignId } from '../rails/foreign-value.ts'
 import { book, planDeposit } from './ledger.ts'
 
 /** Value that a custodial wallet receives from an external address, on one of its chains. */
@@ -15,7 +17,8 @@ export interface NewDeposit {
   readonly amount: string
   /**
    * The chain's own reference, 1 to 255 characters, unique on the chain: the hash of the transaction, followed by the index of the
-   * output where one transaction pays several wallets. A deposit is booked once for each.
+   * output where one transaction pays several wallets. A deposit is booked once for each. A hexadecimal hash is the same in either case; any other
+   * reference that differs from an earlier one in its case alone is an exception.
    */
   readonly reference: string
 }
@@ -26,7 +29,7 @@ export interface Deposit extends NewDeposit {
   readonly id: string
   /**
    * `credited`: it is in the wallet, by this call or an earlier one. `exception`: an earlier deposit of this reference has another amount or
-   * another wallet; nothing was credited, and `resolveRailException` decides.
+   * another wallet, or it differs in its case alone; nothing was credited, and `resolveRailException` decides.
    */
   readonly outcome: 'credited' | 'exception'
 }
@@ -48,8 +51,9 @@ export async function deposit(tx: Tx, context: ServiceContext, given: NewDeposit
   const checked = { id, accountId, addressId, valueType, transferType, amount, reference }
   // A person has credited it since.
   if (fact.resolution === 'applied') return { ...checked, outcome: 'credited' }
-  if (fact.exceptionReason !== null) {
-    if (fact.isNew) reportExceptions(context, [{ ...fact, reason: fact.exceptionReason }])
+  const { exceptionReason: reason } = fact
+  if (reason !== null) {
+    if (fact.isNew) afterCommit(tx, () => reportExceptions(context, [{ ...fact, reason }]))
     return { ...checked, outcome: 'exception' }
   }
   if (fact.appliedAt === null) {
@@ -71,6 +75,17 @@ export async function creditDeposit(tx: Tx, context: ServiceContext, fact: Store
   await book(tx, context, id, 'deposit', planDeposit(wallet, amount.value))
 }
 
+/** A hash at the beginning of a reference: hexadecimal digits are the same in either case, those of other alphabets are not. */
+const hash = /^(?:0x[0-9a-f]+|[0-9a-f]{64})(?![0-9a-z])/i
+
+function readReference({ reference }: NewDeposit): string {
+  const read = foreignId.safeParse(reference)
+  if (read.success) return read.data.replace(hash, (digits) => digits.toLowerCase())
+  const message =
+    'A deposit has the reference of its chain, in 1 to 255 characters without control characters, and without white space at its ends.'
+  throw new OutlayError('missing_field', message, { field: 'reference' })
+}
+
 async function checkDeposit(tx: Tx, context: ServiceContext, given: NewDeposit): Promise<NewDeposit> {
   const valueType = context.catalog.valueType(given.valueType)
   if (valueType === undefined) {
@@ -89,10 +104,5 @@ async function checkDeposit(tx: Tx, context: ServiceContext, given: NewDeposit):
   if (!Amount.isPositive(amount)) {
     throw new OutlayError('amount_not_positive', 'A deposit must be more than zero.', { field: 'amount.value' })
   }
-  const { reference } = given
-  if (typeof reference !== 'string' || reference === '' || reference.length > 255) {
-    const message = 'A deposit has the reference of its chain, in 1 to 255 characters.'
-    throw new OutlayError('missing_field', message, { field: 'reference' })
-  }
-  return { ...given, valueType: valueType.name, transferType, amount: amount.value }
+  return { ...given, valueType: valueType.name, transferType, amount: amount.value, reference: readReference(given) }
 }

@@ -61,7 +61,7 @@ export async function listRailExceptions(
 
 /**
  * Locks an exception, and with it the open ones of its transfer, since they are decided together: all in the order of ids, so that two
- * persons do not wait for each other. Without the one that was asked for, there is none with this id.
+ * persons do not wait for each other. Their amounts are in the currency that the rail moves. Without the one that was asked for, there is none with this id.
  */
 export function lockExceptions(
   tx: Tx,
@@ -107,15 +107,23 @@ const list = statement(
   readFact,
 )
 
+// A bank may name the currency in which the transfer was asked for, which means that of its own leg.
+const inMovedCurrency = `coalesce((
+  select case t.flow when 'onramp' then t.source_value_type when 'offramp' then t.destination_value_type end
+    from {{schema}}.transfer t
+   where t.id = f.transfer_id and t.amount_currency = f.amount_currency and t.quote is null
+), f.amount_currency) as amount_currency`
+
 const lock = statement(
   'rail_exception_lock',
-  `select ${listOf(readFact)} from {{schema}}.rail_fact
-    where exception_reason is not null and (
-      id = $1
-      or resolved_at is null and transfer_id = (select o.transfer_id from {{schema}}.rail_fact o where o.id = $1)
+  `select ${readFact.columns.map((name) => (name === 'amount_currency' ? inMovedCurrency : `f.${name}`)).join(', ')}
+     from {{schema}}.rail_fact f
+    where f.exception_reason is not null and (
+      f.id = $1
+      or f.resolved_at is null and f.transfer_id = (select o.transfer_id from {{schema}}.rail_fact o where o.id = $1)
     )
-    order by id
-      for update`,
+    order by f.id
+      for update of f`,
   readFact,
 )
 

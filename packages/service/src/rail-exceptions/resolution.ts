@@ -1,24 +1,34 @@
 import { Amount, OutlayError } from '@outlay/core'
 import { creditHeldDeposit, isAutomationDeposit } from '../automations/held-deposit.ts'
 import type { ServiceContext, Tx } from '../context.ts'
+import { withinSavepoint } from '../database/savepoint.ts'
 import { listOf, run, statement } from '../database/statement.ts'
 import { creditDeposit } from '../ledger/deposits.ts'
-import { book, planReceipt, planReverse } from '../ledger/ledger.ts'
-import { isProgress, mayBeSameArrival } from '../rail-facts/arrival.ts'
+import { isMarkedAlike } from '../rail-facts/arrival.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { isPayment, paymentFactOf } from '../rail-facts/payment-fact.ts'
-import { amountOf, finishFacts, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
-import type { RailFact } from '../rails/port.ts'
+import { finishFacts, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import { applyStored, type OpenFact } from '../transfers/facts.ts'
+import { findReceipt, isSameArrival, passReceipt, progressOf, reverseArrival } from './held-arrivals.ts'
 import { exceptionOf, lockExceptions, type RailException } from './rail-exceptions.ts'
 
 /** What a person decides about an exception. */
 export interface RailResolution {
   /**
-   * `apply`: the fact is applied now. Its amount is accepted as it is: incoming money is credited as received, of a payment that was settled in
-   * part the rest is available again, a deposit at a wallet is credited in addition to the earlier one of its reference, and one at a virtual account where no deposit of its reference took effect. `dismiss`: nothing is applied, because it was dealt with elsewhere.
+   * `apply`: the fact is applied now. What it is held for is accepted as it is: incoming money is credited as received, of a payment that was settled in
+   * part the rest is available again, what came back and was paid again is booked again, a deposit at a wallet is credited in addition to the earlier one of its reference, and one at a virtual account where no deposit of its reference, or of its reference and day, took effect. `dismiss`: nothing is applied, because it was dealt with elsewhere.
    */
   readonly action: 'apply' | 'dismiss'
+  /**
+   * The reasons that the person has seen and accepts, of `apply`. Default: the reason of the exception. Where the fact is held for another one by now, it is
+   * refused, and the error names all that has to be accepted.
+   */
+  readonly accepts?: readonly RailExceptionReason[] | undefined
+  /**
+   * What came back in the currency of the transfer, of `apply` of a return in another currency: at most what has moved and is not back. It is written into the
+   * payload of the exception, as `appliedAmount`. No other exception has one.
+   */
+  readonly amount?: Amount | undefined
   /** Who decides. 1 to 255 characters. */
   readonly by: string
   /** Why. At most 1,000 characters. */
@@ -31,7 +41,8 @@ export interface RailResolution {
  *
  * @returns the exception with its resolution.
  * @throws OutlayError `invalid_request` with the field; `not_found` for an unknown id; `conflict` when it is resolved already, or with
- *   `apply` when the fact still contradicts what is known. The transaction must be rolled back then.
+ *   `apply` when the fact still contradicts what is known, is held for another reason by now, or may be about several held payments. Nothing is written
+ *   then but the reason for which it is held, whether the transaction is rolled back or not.
  */
 export async function resolveRailException(
   tx: Tx,
@@ -40,6 +51,8 @@ export async function resolveRailException(
   resolution: RailResolution,
 ): Promise<RailException> {
   checkResolution(resolution)
+  // First, as everything that changes exceptions of a transfer locks it: a report that is being applied is seen then.
+  await run(tx, context, lockTransfer, [id])
   const locked = await lockExceptions(tx, context, id)
   const fact = locked.find((one) => one.id === id)
   if (fact === undefined) throw new OutlayError('not_found', 'There is no such exception.', { field: 'id' })
@@ -50,77 +63,129 @@ export async function resolveRailException(
     await passReceipt(tx, context, fact, sameArrival)
     return await writeResolution(tx, context, fact, resolution)
   }
-  // What is credited now is not held any more, whichever of its reports has the receipt.
-  for (const one of [fact, ...sameArrival]) await reverseReceipt(tx, context, one)
-  await applyNow(tx, context, fact)
+  const refusal: Refusal = {}
+  try {
+    return await withinSavepoint(tx, () => apply(tx, context, { fact, others, sameArrival }, resolution, refusal))
+  } catch (error) {
+    const { reason, markOwner = null } = refusal
+    if (reason !== undefined) await run(tx, context, hold, [fact.id, reason, markOwner])
+    throw error
+  }
+}
+
+/** What an exception is held for by now, and the transfer that has its wire. */
+interface Refusal {
+  reason?: RailExceptionReason
+  markOwner?: string | undefined
+}
+
+/** An exception to be applied, the open ones of its transfer, and those of them that may be about the same incoming money. */
+interface AppliedException {
+  readonly fact: StoredRailFact
+  readonly others: readonly StoredRailFact[]
+  readonly sameArrival: readonly StoredRailFact[]
+}
+
+async function apply(
+  tx: Tx,
+  context: ServiceContext,
+  { fact, others, sameArrival }: AppliedException,
+  resolution: RailResolution,
+  refusal: Refusal,
+): Promise<RailException> {
+  const arrival = await reverseArrival(tx, context, fact, sameArrival)
+  const accepts = resolution.accepts ?? (fact.exceptionReason === null ? [] : [fact.exceptionReason])
+  const { amount: stated } = resolution
+  checkStated(fact, stated)
+  const held = await applyNow(tx, context, fact, { accepts, stated })
+  if (held !== undefined) {
+    const { reason, markOwner } = held
+    if (reason !== 'payment_not_known') Object.assign(refusal, { reason, markOwner })
+    throw refused(reason, accepts)
+  }
+  if (stated !== undefined) await run(tx, context, nameAmount, [fact.id, JSON.stringify(stated)])
   const resolved = await writeResolution(tx, context, fact, resolution)
-  await applyRest(tx, context, fact, others, resolution)
+  // It is the payment that was applied, in other words: to dismiss it would send that back.
+  if (arrival !== undefined) await writeResolution(tx, context, arrival, resolution)
+  const rest = others.filter((one) => one !== arrival)
+  await applyRest(tx, context, fact, rest, resolution)
   return resolved
 }
 
-/** True for two reports that may be about the same incoming money. */
-function isSameArrival(one: StoredRailFact, other: StoredRailFact): boolean {
-  const [fact, otherFact] = [progressOf(one), progressOf(other)]
-  return fact !== undefined && otherFact !== undefined && mayBeSameArrival(fact, otherFact)
-}
-
-function progressOf(stored: StoredRailFact): RailFact | undefined {
-  const fact = isPayment(stored) ? paymentFactOf(stored) : undefined
-  return fact !== undefined && isProgress(fact) ? fact : undefined
-}
-
-function checkResolution({ action, by, note = '' }: RailResolution): void {
+function checkResolution({ action, by, note = '', accepts = [], amount }: RailResolution): void {
   const refuse = (field: string, message: string) => new OutlayError('invalid_request', message, { field })
   if (action !== 'apply' && action !== 'dismiss') throw refuse('action', 'The action is apply or dismiss.')
   if (typeof by !== 'string' || by === '' || by.length > 255)
     throw refuse('by', 'Name who decides, in 1 to 255 characters.')
   if (typeof note !== 'string' || note.length > 1_000) throw refuse('note', 'A note has at most 1000 characters.')
+  if (amount !== undefined && action === 'apply') Amount.parse(amount)
+  if (amount !== undefined && action !== 'apply') throw refuse('amount', 'Only what is applied has an amount.')
+  if (!Array.isArray(accepts) || !accepts.every((one) => acceptable.includes(one)))
+    throw refuse(
+      'accepts',
+      `Only these can be accepted: ${acceptable.slice(0, -1).join(', ')} and ${acceptable.at(-1)}.`,
+    )
 }
 
-/** Held money leaves the settlement account: it is credited by its transfer now, or was sent back. Says whether there was any. */
-async function reverseReceipt(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<boolean> {
-  const amount = amountOf(fact)
-  const [row] = await run(tx, context, selectReceipt, [fact.id])
-  if (row === undefined || amount === undefined || fact.rail === null) return false
-  const receipt = planReceipt({ valueType: amount.currency, transferType: fact.rail }, amount.value)
-  await book(tx, context, fact.id, 'reverse', planReverse(receipt))
-  return true
+/** Why a fact cannot be applied. */
+interface HeldStill {
+  readonly reason: RailExceptionReason | 'payment_not_known'
+  readonly markOwner?: string | undefined
 }
 
-/** Money stays in the settlement account until the last report of it is dismissed, since a person may dismiss the others as repeats. */
-async function passReceipt(
+/** Applies a fact of its kind. Returns why a fact about a payment cannot be applied. */
+async function applyNow(
   tx: Tx,
   context: ServiceContext,
   fact: StoredRailFact,
-  sameArrival: readonly StoredRailFact[],
-): Promise<void> {
-  const amount = amountOf(fact)
-  if (!(await reverseReceipt(tx, context, fact)) || amount === undefined || fact.rail === null) return
-  const next = sameArrival.find((one) => {
-    const other = amountOf(one)
-    return other !== undefined && one.rail === fact.rail && Amount.equals(other, amount)
-  })
-  if (next === undefined) return
-  const receipt = planReceipt({ valueType: amount.currency, transferType: fact.rail }, amount.value)
-  await book(tx, context, next.id, 'deposit', receipt)
+  decided: Pick<OpenFact, 'accepts' | 'stated'>,
+): Promise<HeldStill | undefined> {
+  if (fact.kind === 'deposit' && 'addressId' in fact.payload) await creditDeposit(tx, context, fact)
+  else if (isAutomationDeposit(fact)) await creditHeldDeposit(tx, context, fact)
+  else if (isPayment(fact) && paymentFactOf(fact) !== undefined) return await judgeAgain(tx, context, fact, decided)
+  else throw new OutlayError('conflict', 'Such a fact cannot be applied; dismiss it.', { field: 'action' })
+  return undefined
 }
 
-async function applyNow(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<void> {
-  if (fact.kind === 'deposit' && 'addressId' in fact.payload) return await creditDeposit(tx, context, fact)
-  if (isAutomationDeposit(fact)) return await creditHeldDeposit(tx, context, fact)
-  if (!isPayment(fact) || paymentFactOf(fact) === undefined)
-    throw new OutlayError('conflict', 'Such a fact cannot be applied; dismiss it.', { field: 'action' })
-  const reason = await judgeAgain(tx, context, fact, { acceptsAmount: true })
-  if (reason === undefined) return
-  const next = whatNext[reason] ?? 'Dismiss it when it is dealt with elsewhere.'
-  throw new OutlayError('conflict', `The fact cannot be applied: ${reason}. ${next}`, { field: 'action' })
+function checkStated({ kind }: StoredRailFact, stated: Amount | undefined): void {
+  if (stated === undefined || kind === 'returned') return
+  throw new OutlayError('invalid_request', 'Only what came back has an amount that a person states.', {
+    field: 'amount',
+  })
+}
+
+/** Reasons that a person may accept. */
+const acceptable: readonly (RailExceptionReason | 'payment_not_known')[] = [
+  'amount_mismatch',
+  'other_transaction',
+  'possible_repeat',
+  'reference_reused',
+  'disputed',
+  'reused_mark',
+]
+
+function refused(
+  reason: RailExceptionReason | 'payment_not_known',
+  accepts: readonly RailExceptionReason[],
+): OutlayError {
+  const isNew = acceptable.includes(reason) && !accepts.includes(reason as RailExceptionReason)
+  const all = [...accepts.filter((one) => acceptable.includes(one)), reason].map((one) => `'${one}'`).join(', ')
+  const next = isNew
+    ? `It is held for that by now. Read it again, and dismiss it, or apply it with accepts: [${all}].`
+    : (whatNext[reason] ?? 'Dismiss it when it is dealt with elsewhere.')
+  return new OutlayError('conflict', `The fact cannot be applied: ${reason}. ${next}`, { field: 'action' })
 }
 
 /** What to do about a fact that cannot be applied, where that is not only to dismiss it. */
 const whatNext: Partial<Record<RailExceptionReason | 'payment_not_known', string>> = {
   amount_mismatch:
-    'Only incoming money is credited as it is, and only a settlement books a part of what leaves. Let the rail report the settlement, then apply what came back; or dismiss it.',
-  other_transaction: 'Its transfer has had its payment. Let the rail send it back, and dismiss it.',
+    'Only incoming money is credited as it is, and only a settlement books a part of what leaves. Let the rail report the settlement, then apply what came back: in another currency with `amount`, which says how much of the transfer it is. No more comes back than has moved. Or dismiss it.',
+  other_transaction:
+    'It is another payment than that of its transfer, or what came back of one, or a quote held once. Let the rail send it back, and dismiss it.',
+  books_nothing:
+    'It would book nothing: what it says is booked, or a settlement books it. Dismiss it; where the payment came back between, let the rail report that first.',
+  payment_blocked:
+    'The engine waits for a person who says what became of the payment. Resolve its transfer with the reference of the fact, and apply it then.',
   payment_not_known:
     'The rail has not confirmed the payment yet, or its completion is not booked. Apply it again later.',
 }
@@ -133,13 +198,25 @@ async function applyRest(
   others: readonly StoredRailFact[],
   resolution: RailResolution,
 ): Promise<void> {
-  const waiting = others.filter((one) => one.exceptionReason === 'amount_mismatch')
-  for (const one of waiting.filter((each) => progressOf(each) === undefined || isSameArrival(applied, each))) {
+  const waiting = others.filter((one) => one.exceptionReason === 'amount_mismatch' || isReusedAlike(applied, one))
+  for (const one of waiting.filter(
+    (each) => progressOf(each) === undefined || isReusedAlike(applied, each) || isSameArrival(applied, each),
+  )) {
+    // What is still held is another arrival, about which a person decides.
+    if ((await findReceipt(tx, context, one)) !== undefined) continue
     // The engine has just accepted the payment under it, and says nothing of an observation that changes nothing.
     const { reference } = applied
-    if ((await judgeAgain(tx, context, one, { acceptsAmount: false, reference })) !== undefined) continue
+    const accepts = one.exceptionReason === 'reused_mark' ? (['reused_mark'] as const) : undefined
+    if ((await judgeAgain(tx, context, one, { reference, ...(accepts && { accepts }) })) !== undefined) continue
     await writeResolution(tx, context, one, resolution)
   }
+}
+
+/** True for another report of a wire that another transfer has, and that a person has applied for this one. */
+function isReusedAlike(applied: StoredRailFact, other: StoredRailFact): boolean {
+  if (other.exceptionReason !== 'reused_mark') return false
+  const [one, two] = [progressOf(applied), progressOf(other)]
+  return one !== undefined && two !== undefined && isMarkedAlike(one, two)
 }
 
 /** Applies a stored fact as if it were new. Returns why it cannot be; then it is an exception as before, or for another reason. */
@@ -147,14 +224,15 @@ async function judgeAgain(
   tx: Tx,
   context: ServiceContext,
   stored: StoredRailFact,
-  known: Pick<OpenFact, 'acceptsAmount' | 'reference'>,
-): Promise<RailExceptionReason | 'payment_not_known' | undefined> {
+  known: Pick<OpenFact, 'accepts' | 'stated' | 'reference'>,
+): Promise<HeldStill | undefined> {
   await run(tx, context, reopen, [stored.id])
   const { outcomes, left } = await applyStored(tx, context, [{ id: stored.id, fact: paymentFactOf(stored), ...known }])
-  if (left.size === 0) return outcomes[0]?.reason
+  const { reason, markOwner } = outcomes[0] ?? {}
+  if (left.size === 0) return reason && { reason, markOwner }
   const { id, exceptionReason } = stored
   await finishFacts(tx, context, [{ id, reason: exceptionReason ?? undefined }])
-  return 'payment_not_known'
+  return { reason: 'payment_not_known' }
 }
 
 async function writeResolution(
@@ -176,10 +254,24 @@ async function writeResolution(
   return exceptionOf(row)
 }
 
-const selectReceipt = statement(
-  'rail_fact_select_receipt',
-  `select 1 from {{schema}}.ledger_entry where posting_id = $1 and step = 'deposit' and line = 1
-     and not exists (select from {{schema}}.ledger_entry r where r.posting_id = $1 and r.step = 'reverse')`,
+const lockTransfer = statement(
+  'rail_exception_lock_transfer',
+  `select from {{schema}}.transfer
+    where id = (select f.transfer_id from {{schema}}.rail_fact f where f.id = $1 and f.exception_reason is not null)
+      for no key update`,
+)
+
+const nameAmount = statement(
+  'rail_exception_name_amount',
+  `update {{schema}}.rail_fact set payload = payload || jsonb_build_object('appliedAmount', $2::jsonb) where id = $1`,
+)
+
+const hold = statement(
+  'rail_exception_hold',
+  `update {{schema}}.rail_fact
+      set exception_reason = $2,
+          payload = case when $3::text is null then payload else payload || jsonb_build_object('markOwner', $3::text) end
+    where id = $1 and resolved_at is null`,
 )
 
 const reopen = statement(

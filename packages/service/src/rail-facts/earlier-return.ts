@@ -27,6 +27,19 @@ export function compareReturns(one: RailFact, booked: RailFact): ReturnRelation 
   return JSON.stringify(marksOf(one)) === JSON.stringify(marksOf(booked)) ? 'same' : 'doubtful'
 }
 
+/** The same for a return before the payment was tried again: each attempt has a trace number of its own. */
+export function compareAttempts(one: RailFact, earlier: RailFact): ReturnRelation {
+  const relation = compareReturns(one, earlier)
+  return relation === 'doubtful' && haveOtherTraces(one, earlier) ? 'other' : relation
+}
+
+function haveOtherTraces(one: RailFact, earlier: RailFact): boolean {
+  return (['source', 'destination'] as const).some((end) => {
+    const [trace, earlierTrace] = [one[end], earlier[end]].map((leg) => leg?.paymentDetails?.traceNumber ?? undefined)
+    return trace !== undefined && earlierTrace !== undefined && areOther(trace, earlierTrace)
+  })
+}
+
 function haveOtherTransactions(one: RailFact, booked: RailFact): boolean {
   return (['source', 'destination'] as const).some((end) => {
     const [id, bookedId] = [one[end]?.transactionId, booked[end]?.transactionId]

@@ -1,7 +1,8 @@
 import type { TransferFailure } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
 import type { RailFact } from '../rails/port.ts'
-import { afterFact, type JudgedTransfer, judgeFact, withoutOutdated } from './judgement.ts'
+import { afterFact } from './after-fact.ts'
+import { type JudgedTransfer, judgeFact, withoutOutdated } from './judgement.ts'
 
 const failure: TransferFailure = {
   type: 'returned',
@@ -35,6 +36,8 @@ const wire = transferOf({ flow: 'onramp', status: 'pending', isIncoming: true, a
 const judge = (fact: RailFact, transfer: JudgedTransfer | undefined, rules = {}) =>
   judgeFact(fact, transfer, { policy: 'hold', scale: 2, ...rules })
 const applied = { outcome: 'applied' }
+/** A person who accepts whatever can be accepted. */
+const accepting = { accepts: ['amount_mismatch', 'other_transaction', 'possible_repeat', 'reference_reused'] }
 const exception = (reason: string) => ({ outcome: 'exception', reason })
 
 it('names the first contradiction', () => {
@@ -137,7 +140,7 @@ describe('of another payment than the one that was applied', () => {
       expect(judge(paid('accepted', 'I2'), transfer)).toEqual(received)
       expect(judge(paid('settled', 'I2'), behind(transfer, paid('accepted', 'I2')))).toEqual(other)
       expect(judge(paid('accepted', 'I3'), behind(transfer, paid('accepted', 'I2')))).toEqual(received)
-      expect(judge(paid('accepted', 'I2'), transfer, { acceptsAmount: true })).toEqual(received)
+      expect(judge(paid('accepted', 'I2'), transfer, accepting)).toEqual(received)
     }
   })
 
@@ -202,18 +205,18 @@ describe('of another amount', () => {
     const fact = factOf('settled', { amount: less })
     const credited = { outcome: 'applied', received: less }
     expect(judge(fact, transferOf(), { policy: 'credit_received' })).toEqual(exception('amount_mismatch'))
-    expect(judge(fact, transferOf(), { acceptsAmount: true })).toEqual(credited)
+    expect(judge(fact, transferOf(), accepting)).toEqual(credited)
     const more = factOf('settled', { amount: usd('110') })
-    expect(judge(more, transferOf(), { acceptsAmount: true })).toEqual(exception('amount_mismatch'))
+    expect(judge(more, transferOf(), accepting)).toEqual(exception('amount_mismatch'))
     expect(judge(fact, wire, { policy: 'credit_received' })).toEqual(credited)
-    expect(judge(fact, wire, { acceptsAmount: true })).toEqual(credited)
+    expect(judge(fact, wire, accepting)).toEqual(credited)
   })
 
   it('is held as well where an earlier release has begun the transfer without a fact that has the amount', () => {
     const begun = transferOf({ ...wire, status: 'processing' })
     const fact = factOf('settled', { amount: less })
     expect(judge(fact, begun)).toEqual({ ...exception('amount_mismatch'), receipt: less })
-    expect(judge(fact, begun, { acceptsAmount: true })).toEqual({ outcome: 'applied', received: less })
+    expect(judge(fact, begun, accepting)).toEqual({ outcome: 'applied', received: less })
     expect(judge(factOf('settled'), begun)).toEqual(applied)
   })
 
@@ -221,15 +224,15 @@ describe('of another amount', () => {
     const debit = transferOf({ flow: 'onramp', isIncoming: true })
     const fact = factOf('settled', { amount: less })
     expect(judge(fact, debit, { policy: 'credit_received' })).toEqual(exception('amount_mismatch'))
-    expect(judge(fact, debit, { acceptsAmount: true })).toEqual({ outcome: 'applied', received: less })
+    expect(judge(fact, debit, accepting)).toEqual({ outcome: 'applied', received: less })
     const quoted = { ...debit, hasQuote: true }
-    expect(judge(fact, quoted, { acceptsAmount: true })).toEqual(exception('amount_mismatch'))
+    expect(judge(fact, quoted, accepting)).toEqual(exception('amount_mismatch'))
   })
 
   it('is never released or sent as the whole, whoever says so', () => {
     const back = factOf('returned', { amount: less })
     for (const transfer of [transferOf(), transferOf({ flow: 'onramp', isIncoming: true })])
-      expect(judge(back, transfer, { acceptsAmount: true })).toEqual(exception('amount_mismatch'))
+      expect(judge(back, transfer, accepting)).toEqual(exception('amount_mismatch'))
   })
 
   it('is a receipt once while it is held', () => {
@@ -245,7 +248,7 @@ describe('of another amount', () => {
     ['of nothing', usd('0')],
     ['finer than the currency', usd('90.001')],
   ])('%s is never credited', (_, amount) => {
-    const judged = judge(factOf('accepted', { amount }), wire, { policy: 'credit_received', acceptsAmount: true })
+    const judged = judge(factOf('accepted', { amount }), wire, { policy: 'credit_received', ...accepting })
     expect(judged).toEqual(exception('amount_mismatch'))
   })
 
@@ -253,5 +256,46 @@ describe('of another amount', () => {
     expect(judge(factOf('rejected', { amount: less }), transferOf())).toEqual(applied)
     expect(judge(factOf('canceled', { amount: less }), wire)).toEqual(applied)
     expect(judge(factOf('returned', { amount: less }), wire)).toEqual(applied)
+  })
+})
+
+describe('a payment that is made again after its money came back', () => {
+  const at = (day: number) => `2026-02-0${day}T00:00:00Z`
+  const first = factOf('settled', { source: { transactionId: 'one' }, reachedAt: at(1) })
+  const back = (day: number, value = '40') =>
+    factOf('returned', { amount: usd(value), failure: { ...failure, occurredAt: at(day) } })
+  const returned = afterFact(
+    transferOf({ status: 'complete', progress: [{ fact: first, isApplied: true }], appliedKinds: ['settled'] }),
+    back(2),
+    { outcome: 'returned_late' },
+  )
+  const again = factOf('settled', { amount: usd('40'), reachedAt: at(3) })
+
+  it.each([
+    ['a later time', { reachedAt: at(3), source: { transactionId: 'one' } }, true],
+    ['another transaction', { source: { transactionId: 'two' } }, true],
+    ['nothing that names it', {}, true],
+    ['the transaction of the first', { source: { transactionId: 'one' } }, false],
+    ['the transaction of the first, and its time', { source: { transactionId: 'one' }, reachedAt: at(1) }, false],
+  ])('with %s', (_, fields, isHeld) => {
+    for (const kind of ['accepted', 'settled'] as const)
+      expect(judge(factOf(kind, fields), returned)).toEqual(isHeld ? exception('other_transaction') : applied)
+  })
+
+  it('is booked by a person, for no more than came back', () => {
+    expect(judge(again, returned, accepting)).toEqual({ outcome: 'moved_again' })
+    expect(judge({ ...again, kind: 'accepted' }, returned, accepting)).toEqual(exception('books_nothing'))
+    expect(judge({ ...again, amount: usd('40.01') }, returned, accepting)).toEqual(exception('amount_mismatch'))
+    expect(judge(again, { ...returned, hasQuote: true }, accepting)).toEqual(exception('other_transaction'))
+  })
+
+  it('may come back again, which is another return where its time is behind it', () => {
+    const moved = afterFact(returned, again, { outcome: 'moved_again' })
+    expect(moved.returnedValue).toBe('0')
+    expect(judge(back(4), moved)).toEqual(exception('disputed'))
+    expect(judge(back(4), moved, accepting)).toEqual({ outcome: 'returned_late' })
+    expect(judge(back(2), moved)).toEqual({ outcome: 'repeated' })
+    expect(judge({ ...back(2), reachedAt: at(2) }, moved)).toEqual(exception('possible_repeat'))
+    expect(judge(back(4), returned)).toEqual(exception('possible_repeat'))
   })
 })

@@ -1,8 +1,11 @@
 import { Amount, type TransferFailure, TransferStatus } from '@outlay/core'
 import type { RailFact, RailFlow } from '../rails/port.ts'
-import { type EarlierProgress, isNewMark, isProgress, mayBeSameArrival } from './arrival.ts'
-import { compareReturns } from './earlier-return.ts'
+import { type EarlierProgress, hasKnownMark, isMarkedOtherwise, isProgress, mayBeSameArrival } from './arrival.ts'
+import { waitsForPerson } from './dispute.ts'
+import { compareAttempts, compareReturns } from './earlier-return.ts'
 import type { AmountPolicy, RailExceptionReason, RailFactKind } from './fact-kind.ts'
+import { isCreditable } from './moved-amount.ts'
+import { isAnotherPayment, ownerOfReturn } from './other-payment.ts'
 
 /** What is known of a transfer when a fact about it is judged. */
 export interface JudgedTransfer {
@@ -10,61 +13,146 @@ export interface JudgedTransfer {
   readonly status: TransferStatus
   readonly failure: TransferFailure | null
   readonly flow: RailFlow
+  /** What its rail moves. */
   readonly amount: Amount
+  /** The currency in which the transfer was asked for, where that may be another one. */
+  readonly askedCurrency?: string | undefined
   /** True for money from outside that becomes tokens here: a debit or an inbound wire, and no deposit. */
   readonly isIncoming: boolean
   /** True for a transfer that is funded by an inbound wire. */
   readonly awaitsWire: boolean
   /** True where a quote says what is given for the amount. */
   readonly hasQuote: boolean
+  /** When it failed for good, by a fact that the engine has yet to deliver: ISO 8601. Absent where its row says it, or nobody does. */
+  readonly failedAt?: string | undefined
   /** The rail's reference; null while it is not known. */
   readonly reference: string | null
   /** Kinds of its facts that were applied, without failures that may be retried. */
   readonly appliedKinds: readonly RailFactKind[]
-  /** Its facts of progress that were applied, and those whose money has arrived and waits for a person. */
+  /** Its facts of progress that were applied, and those that a person decides about or has dismissed. */
   readonly progress: readonly EarlierProgress[]
-  /** What came back of it after it was complete: a decimal string in its currency. */
+  /** What came back of it after it was complete, and has not moved again since: a decimal string in its currency. */
   readonly returnedValue: string
+  /** How much of that never left, since a person has accepted a part as its settlement. Default 0. */
+  readonly unsentValue?: string | undefined
   /** The facts of that, where one is needed for a judgement. */
   readonly returns: readonly RailFact[]
+  /** Facts that said before its completion that its money came back, and that it is tried again. Default none. */
+  readonly earlierReturns?: readonly RailFact[] | undefined
+  /** True once a person had, or has, to decide about a report of it, but for the amount of its only payment. Default false. */
+  readonly wasHeld?: boolean | undefined
 }
 
-/** What becomes of a fact. With `received`, the transfer is changed to the amount that arrived, or left. */
+/**
+ * What becomes of a fact. With `received`, the transfer is changed to the amount that arrived, or left. With `takenBack`, a part of a deposit went back
+ * after its mint had failed, as a person has accepted.
+ */
 export type Judgement =
-  | { readonly outcome: 'applied'; readonly received?: Amount | undefined }
-  /** Money of a complete transfer came back. */
-  | { readonly outcome: 'returned_late' }
+  | { readonly outcome: 'applied'; readonly received?: Amount | undefined; readonly takenBack?: Amount | undefined }
+  /** Money of a complete transfer came back: as much as a person has stated, where it is in another currency. With `unsent`, so much of it never left, as a person has accepted. */
+  | { readonly outcome: 'returned_late'; readonly unsent?: Amount | undefined; readonly stated?: Amount | undefined }
+  /** Money of a complete transfer that came back has moved again, and a person has accepted that. */
+  | { readonly outcome: 'moved_again' }
   /** What came back is booked already, by a fact that said the same otherwise. */
   | { readonly outcome: 'repeated' }
   /** Money came back of a transfer whose completion is not booked yet. The rail reports it again. */
   | { readonly outcome: 'too_early' }
   /** With `receipt`, this money has arrived and is credited to nobody yet. */
-  | { readonly outcome: 'exception'; readonly reason: RailExceptionReason; readonly receipt?: Amount | undefined }
+  | {
+      readonly outcome: 'exception'
+      readonly reason: RailExceptionReason
+      readonly receipt?: Amount | undefined
+      readonly markOwner?: string | undefined
+    }
 
 /** How a fact is judged. */
 export interface JudgementRules {
   readonly policy: AmountPolicy
   /** Most digits of the fraction of the currency. */
   readonly scale: number
-  /** True when a person has accepted the amount of this fact, or that it is another return. Default false. */
-  readonly acceptsAmount?: boolean | undefined
+  /**
+   * The reasons to hold this fact that a person has seen and accepts: its amount, that it is another return, or that the payment was made again. What it is
+   * held for beside them holds it still. `undefined` where no person decides.
+   */
+  readonly accepts?: readonly RailExceptionReason[] | undefined
+  /** What came back in the currency of the transfer, as a person states it, where the fact says another currency. */
+  readonly stated?: Amount | undefined
+  /** Id of the transfer that has the wire of this fact already, where that is another one. */
+  readonly markOwner?: string | undefined
 }
+
+const accepts = (rules: JudgementRules, reason: RailExceptionReason) => rules.accepts?.includes(reason) === true
 
 /**
  * Decides what becomes of a fact about a transfer. A fact that contradicts what is known is an exception, in this order: the
- * transfer, its account, its reference, its end, its payment, its amount.
+ * transfer, its account, its reference, whose wire it is, its end, its payment, its amount. One that fits is an exception where the transfer is in dispute. A person
+ * who accepts what it is held for must find something to book.
  */
 export function judgeFact(fact: RailFact, transfer: JudgedTransfer | undefined, rules: JudgementRules): Judgement {
+  const judgement = judgeAlone(fact, transfer, rules)
+  if (transfer === undefined) return judgement
+  if (rules.accepts !== undefined)
+    return booksNothing(fact, transfer, judgement) ? exception('books_nothing') : judgement
+  const isEffective = effective.includes(judgement.outcome)
+  if (!isEffective || !waitsForPerson(fact, transfer)) return judgement
+  return { ...exception('disputed'), receipt: receiptOf(fact, transfer, rules) }
+}
+
+const effective: readonly Judgement['outcome'][] = ['applied', 'returned_late', 'moved_again', 'too_early']
+
+/** True where nothing is left to book for a fact. */
+function booksNothing(fact: RailFact, transfer: JudgedTransfer, judgement: Judgement): boolean {
+  if (judgement.outcome === 'repeated') return true
+  // Of one that has yet to be completed, the engine may not know what an applied fact says.
+  return judgement.outcome === 'applied' && isProgress(fact) && transfer.status === 'complete'
+}
+
+/** The same, whether or not the transfer is in dispute. */
+function judgeAlone(fact: RailFact, transfer: JudgedTransfer | undefined, rules: JudgementRules): Judgement {
   if (transfer === undefined) return exception('unknown_transfer')
   if (fact.accountId !== transfer.accountId) return exception('other_account')
   if (transfer.reference !== null && fact.reference !== transfer.reference) return exception('other_reference')
+  // Its money is in the ledger already, so it has no receipt.
+  if (rules.markOwner !== undefined && !accepts(rules, 'reused_mark'))
+    return { ...exception('reused_mark'), markOwner: rules.markOwner }
   const end = endOf(transfer)
-  if (end !== undefined && contradicts(fact, transfer, end))
+  if (end !== undefined && contradicts(fact, transfer, end, rules))
     return { ...exception('status_contradicted'), receipt: receiptOf(fact, transfer, rules) }
-  if (isAnotherPayment(fact, transfer, end))
-    return { ...exception('other_transaction'), receipt: receiptOf(fact, transfer, rules) }
-  if (end === 'complete' && fact.kind === 'returned') return judgeLateReturn(fact, transfer, rules)
-  return judgeAmount(fact, transfer, rules)
+  const isAgain = isMadeAgain(fact, transfer, end)
+  if (isAgain && accepts(rules, 'other_transaction')) return judgeAgainMade(fact, transfer, rules)
+  if (isAgain || isAnotherPayment(fact, transfer, end === 'complete'))
+    return { ...exception('other_transaction'), receipt: receiptOf(fact, heldOnly(transfer), rules) }
+  if (fact.kind === 'returned') return judgeReturn(fact, transfer, rules)
+  if (end === 'complete' && isSettledBefore(fact, transfer)) return { outcome: 'repeated' }
+  return judgePart(fact, transfer, rules) ?? judgeAmount(fact, transfer, rules)
+}
+
+/** What came back is that of one payment: of another one than the transfer's, it is never booked here. */
+function judgeReturn(fact: RailFact, transfer: JudgedTransfer, rules: JudgementRules): Judgement {
+  const owner = ownerOfReturn(fact, transfer)
+  if (owner === 'another') return exception('other_transaction')
+  if (rules.stated !== undefined && statedOf(fact, transfer, rules) === undefined) return exception('amount_mismatch')
+  const isDoubtful = owner === 'doubtful' && !accepts(rules, 'other_transaction')
+  if (isGoneDeposit(transfer)) return judgeGone(fact, transfer, rules)
+  if (endOf(transfer) === 'complete') return judgeLateReturn(fact, transfer, { ...rules, isDoubtful })
+  return isDoubtful ? exception('other_transaction') : judgeAmount(fact, transfer, rules)
+}
+
+/** True for a deposit at a virtual account whose mint has failed. */
+function isGoneDeposit({ status, failure, flow, isIncoming }: JudgedTransfer): boolean {
+  return status === 'failed' && TransferStatus.isFinal(status, failure) && flow === 'onramp' && !isIncoming
+}
+
+/** A deposit goes back as a whole, or in parts that a person accepts, and no more of it than there is. */
+function judgeGone(fact: RailFact, transfer: JudgedTransfer, rules: JudgementRules): Judgement {
+  const { amount, returnedValue } = transfer
+  const before = { ...amount, value: returnedValue }
+  if (!isCreditable(fact.amount, amount.currency, rules.scale)) return exception('amount_mismatch')
+  if (Amount.equals(fact.amount, amount) && !Amount.isPositive(before)) return { outcome: 'applied' }
+  if (Amount.equals(fact.amount, amount) && Amount.equals(before, amount)) return { outcome: 'repeated' }
+  const isTooMuch = Amount.compare(Amount.add(before, fact.amount), amount) > 0
+  if (isTooMuch || !accepts(rules, 'amount_mismatch')) return exception('amount_mismatch')
+  return { outcome: 'applied', takenBack: fact.amount }
 }
 
 /**
@@ -79,24 +167,6 @@ export function isUnfunded({ awaitsWire, status, appliedKinds }: JudgedTransfer)
   )
 }
 
-/** What is known of a transfer behind a fact, for the next fact of the same batch. */
-export function afterFact<T extends JudgedTransfer>(transfer: T, fact: RailFact, judgement: Judgement): T {
-  const { appliedKinds, amount } = transfer
-  const withProgress = (isApplied: boolean) => [
-    ...transfer.progress,
-    ...(isProgress(fact) ? [{ fact, isApplied }] : []),
-  ]
-  if (judgement.outcome === 'exception')
-    return judgement.receipt === undefined ? transfer : { ...transfer, progress: withProgress(false) }
-  if (judgement.outcome === 'returned_late') {
-    const returned = Amount.add({ ...amount, value: transfer.returnedValue }, fact.amount)
-    return { ...transfer, returnedValue: returned.value, returns: [...transfer.returns, fact] }
-  }
-  if (judgement.outcome !== 'applied' || fact.failure?.retriable === true) return transfer
-  const kinds = [...appliedKinds, fact.kind]
-  return { ...transfer, appliedKinds: kinds, progress: withProgress(true), amount: judgement.received ?? amount }
-}
-
 /** How a transfer has ended, by its row or by facts that the engine has yet to deliver; `undefined` for one that has not. */
 function endOf({ status, failure, appliedKinds }: JudgedTransfer): 'complete' | 'failed' | 'canceled' | undefined {
   if (status !== 'pending' && status !== 'processing' && TransferStatus.isFinal(status, failure)) return status
@@ -106,8 +176,13 @@ function endOf({ status, failure, appliedKinds }: JudgedTransfer): 'complete' | 
 }
 
 /** A late report of an earlier step contradicts nothing; progress after a final failure does, and money that arrives for one. */
-function contradicts(fact: RailFact, transfer: JudgedTransfer, end: 'complete' | 'failed' | 'canceled'): boolean {
-  const { failure, awaitsWire } = transfer
+function contradicts(
+  fact: RailFact,
+  transfer: JudgedTransfer,
+  end: 'complete' | 'failed' | 'canceled',
+  rules: JudgementRules,
+): boolean {
+  const { awaitsWire, progress } = transfer
   switch (fact.kind) {
     case 'settled':
       return end !== 'complete'
@@ -118,23 +193,75 @@ function contradicts(fact: RailFact, transfer: JudgedTransfer, end: 'complete' |
       return end === 'canceled'
     case 'accepted': {
       if (end === 'canceled') return true
-      if (end === 'failed' && awaitsWire) return !hasArrivedBefore(fact, transfer)
-      const failedAt = Date.parse(failure?.occurredAt ?? '')
-      return end === 'failed' && fact.reachedAt !== undefined && Date.parse(fact.reachedAt) > failedAt
+      if (end === 'failed' && (isBehindFailure(fact, transfer) || (awaitsWire && rules.accepts !== undefined)))
+        return true
+      // What arrived before it failed is no news, and nobody credits it any more.
+      return (
+        end === 'failed' && awaitsWire && !progress.some((one) => one.isApplied && mayBeSameArrival(fact, one.fact))
+      )
     }
   }
 }
 
+/** True for progress that says a time behind the failure of its transfer. */
+function isBehindFailure({ reachedAt }: RailFact, { failure, failedAt }: JudgedTransfer): boolean {
+  return Date.parse(reachedAt ?? '') > Date.parse(failedAt ?? failure?.occurredAt ?? '')
+}
+
 /**
- * True for money that arrives or leaves a second time. Until a payment has ended, it may get another transaction: a chain replaces one,
- * and a debit is presented again. An inbound wire may not, and a payment settles once.
+ * True for progress of a complete transfer of which money came back: a debit that is presented again, a wire that is sent again. A late report of the
+ * first payment has a mark of that, and no time behind a return; one of a payment that was made again has its mark, and no later time.
  */
-function isAnotherPayment(fact: RailFact, transfer: JudgedTransfer, end: ReturnType<typeof endOf>): boolean {
-  if (!isProgress(fact)) return false
-  const applied = transfer.progress.flatMap((one) => (one.isApplied ? [one.fact] : []))
-  if (transfer.awaitsWire && (isNewMark(fact, applied, 'source') || isNewMark(fact, applied, 'imad'))) return true
-  const compared = fact.kind === 'settled' ? applied.filter(({ kind }) => kind === 'settled') : applied
-  return end === 'complete' && (isNewMark(fact, compared, 'source') || isNewMark(fact, compared, 'destination'))
+function isMadeAgain(fact: RailFact, transfer: JudgedTransfer, end: ReturnType<typeof endOf>): boolean {
+  if (end !== 'complete' || !isProgress(fact) || !Amount.isPositive(cameBack(transfer))) return false
+  const { progress, returns } = transfer
+  const applied = progress.flatMap((one) => (one.isApplied ? [one.fact] : []))
+  const known = progress.filter((one) => one.isAgain === true && hasKnownMark(fact, [one.fact]))
+  const isKnown = (booked: RailFact) => known.some((one) => isLater(one.fact, booked) && !isLater(fact, one.fact))
+  const isBehind = (booked: RailFact) => isLater(fact, booked) && !isKnown(booked)
+  return returns.some(isBehind) || !hasKnownMark(fact, applied)
+}
+
+/** What came back and has not moved again. What never left did not come back. */
+function cameBack({ amount, returnedValue, unsentValue = '0' }: JudgedTransfer): Amount {
+  const [back, unsent] = [
+    { ...amount, value: returnedValue },
+    { ...amount, value: unsentValue },
+  ]
+  // An earlier release let a rest that never left move again.
+  return Amount.compare(back, unsent) > 0 ? Amount.subtract(back, unsent) : { ...amount, value: '0' }
+}
+
+/** Of what came back as much may move again. Only a settlement moves it. */
+function judgeAgainMade(fact: RailFact, transfer: JudgedTransfer, rules: JudgementRules): Judgement {
+  const { amount, awaitsWire, hasQuote } = transfer
+  // A wire is in the settlement account until its settlement is booked.
+  if (fact.kind !== 'settled') return awaitsWire ? exception('other_transaction') : { outcome: 'repeated' }
+  if (hasQuote) return exception('other_transaction')
+  const isUsable = isCreditable(fact.amount, amount.currency, rules.scale)
+  if (!isUsable || Amount.compare(fact.amount, cameBack(transfer)) > 0) return exception('amount_mismatch')
+  if (mayRepeatAgain(fact, transfer) && !accepts(rules, 'possible_repeat')) return exception('possible_repeat')
+  return { outcome: 'moved_again' }
+}
+
+/** True where nothing distinguishes a payment that was made again from one that was booked, not even a return between them. */
+function mayRepeatAgain(fact: RailFact, { progress, returns }: JudgedTransfer): boolean {
+  return progress.some((one) => {
+    if (one.isAgain !== true || !isSameSettlement(fact, one)) return false
+    return !returns.some((booked) => isLater(fact, booked) && isLater(booked, one.fact))
+  })
+}
+
+/** True for another report of a settlement that is booked: of a part, or of a payment that was made again. That of the whole may say more of its legs. */
+function isSettledBefore(fact: RailFact, { progress, amount }: JudgedTransfer): boolean {
+  if (fact.kind !== 'settled') return false
+  const same = progress.filter((one) => isSameSettlement(fact, one))
+  return same.length > 0 && !(Amount.equals(fact.amount, amount) && same.some((one) => one.isAgain !== true))
+}
+
+function isSameSettlement(fact: RailFact, one: EarlierProgress): boolean {
+  if (!one.isApplied || one.fact.kind !== 'settled') return false
+  return Amount.equals(fact.amount, one.fact.amount) && !isMarkedOtherwise(fact, one.fact)
 }
 
 /** A fact without what an earlier step of a complete transfer says of legs that later ones have described: that is newer. */
@@ -149,8 +276,19 @@ export function withoutOutdated(fact: RailFact, transfer: JudgedTransfer): RailF
   }
 }
 
-function hasArrivedBefore(fact: RailFact, { progress }: JudgedTransfer): boolean {
-  return progress.some((one) => mayBeSameArrival(fact, one.fact))
+/** The transfer with what is held of it: what is another payment than its own is compared with that alone. */
+function heldOnly(transfer: JudgedTransfer): JudgedTransfer {
+  return { ...transfer, progress: transfer.progress.filter(({ isApplied }) => !isApplied) }
+}
+
+/** What comes behind the end is another wire than the one that went back with it. That of a transfer that has failed otherwise is an exception of its own by then. */
+function hasArrivedBefore(fact: RailFact, transfer: JudgedTransfer): boolean {
+  const { status, failure, appliedKinds, progress } = transfer
+  const isFailed = status === 'failed' && TransferStatus.isFinal(status, failure)
+  const isGone = isBehindFailure(fact, transfer) && (isFailed || appliedKinds.includes('returned'))
+  return progress.some(
+    (one) => one.isUnbooked !== true && !(isGone && one.isApplied) && mayBeSameArrival(fact, one.fact),
+  )
 }
 
 /** The money of a wire that has arrived and is neither credited nor held; `undefined` for every other fact. */
@@ -163,25 +301,77 @@ function receiptOf(fact: RailFact, transfer: JudgedTransfer, { scale }: Judgemen
 function judgeLateReturn(
   fact: RailFact,
   transfer: JudgedTransfer,
-  { scale, acceptsAmount }: JudgementRules,
+  rules: JudgementRules & { readonly isDoubtful: boolean },
 ): Judgement {
-  const { status, amount, returnedValue, returns } = transfer
-  if (!isCreditable(fact.amount, amount.currency, scale)) return exception('amount_mismatch')
-  const relations = returns.map((booked) => compareReturns(fact, booked))
+  const { status, amount, returnedValue } = transfer
+  const stated = statedOf(fact, transfer, rules)
+  const back = stated ?? fact.amount
+  if (!isCreditable(back, amount.currency, rules.scale)) return exception('amount_mismatch')
+  // One that came back before the payment was made again is not the one that came back after it.
+  const returns = transfer.returns.filter((booked) => !isBehindSettlement(fact, booked, transfer))
+  const relations = [
+    ...returns.map((booked) => compareReturns(fact, booked)),
+    ...(transfer.earlierReturns ?? []).map((earlier) => compareAttempts(fact, earlier)),
+  ]
   if (relations.includes('same')) return { outcome: 'repeated' }
-  if (acceptsAmount !== true && relations.includes('reused')) return exception('reference_reused')
-  if (acceptsAmount !== true && relations.includes('doubtful')) return exception('possible_repeat')
-  const returned = Amount.add({ ...amount, value: returnedValue }, fact.amount)
+  if (rules.isDoubtful) return exception('other_transaction')
+  if (relations.includes('reused') && !accepts(rules, 'reference_reused')) return exception('reference_reused')
+  if (relations.includes('doubtful') && !accepts(rules, 'possible_repeat')) return exception('possible_repeat')
+  const returned = Amount.add({ ...amount, value: returnedValue }, back)
   if (Amount.compare(returned, amount) > 0) return exception('amount_mismatch')
-  return { outcome: status === 'complete' ? 'returned_late' : 'too_early' }
+  if (status !== 'complete') return { outcome: 'too_early' }
+  return stated === undefined ? { outcome: 'returned_late' } : { outcome: 'returned_late', stated }
+}
+
+/** Only a return in another currency has an amount that a person may state: nothing says what it is worth. */
+function statedOf(fact: RailFact, { amount }: JudgedTransfer, { stated }: JudgementRules): Amount | undefined {
+  return fact.kind === 'returned' && fact.amount.currency !== amount.currency ? stated : undefined
+}
+
+/** True where the payment was made again between two returns, which their times say. What names both says that they are one, whatever the times. */
+function isBehindSettlement(fact: RailFact, booked: RailFact, { progress }: JudgedTransfer): boolean {
+  const again = progress.flatMap((one) => (one.isAgain === true ? [one.fact] : []))
+  const isNamed = fact.returnReference !== undefined && fact.returnReference === booked.returnReference
+  if (isNamed || hasKnownMark(fact, [booked], again)) return false
+  return progress.some(
+    (one) =>
+      one.isAgain === true && one.fact.kind === 'settled' && isLater(one.fact, booked) && isLater(fact, one.fact),
+  )
+}
+
+/** True where both say when they happened, and this one later. */
+function isLater(one: RailFact, other: RailFact): boolean {
+  return timeOf(one) > timeOf(other)
+}
+
+function timeOf({ failure, reachedAt }: RailFact): number {
+  return Date.parse(failure?.occurredAt ?? reachedAt ?? '')
+}
+
+/** Of a complete payment that was settled in part after all, as a person accepts, the rest never left. A wire has arrived as it was credited. */
+function judgePart(fact: RailFact, transfer: JudgedTransfer, rules: JudgementRules): Judgement | undefined {
+  const { status, amount, returnedValue, flow, isIncoming, awaitsWire, hasQuote, progress } = transfer
+  if (!accepts(rules, 'amount_mismatch') || fact.kind !== 'settled' || endOf(transfer) !== 'complete') return undefined
+  // Once a part was accepted, or the payment made again, another part says nothing of what never left.
+  const isDecided = (one: EarlierProgress) =>
+    one.isAgain === true || (one.isPart === true && (one.fact.kind === 'settled' || isMarkedOtherwise(fact, one.fact)))
+  if (progress.some((one) => one.isApplied && isDecided(one))) return undefined
+  const movesIt = flow !== 'onramp' || (isIncoming && !awaitsWire)
+  if (!movesIt || hasQuote || !isCreditable(fact.amount, amount.currency, rules.scale)) return undefined
+  if (Amount.compare(fact.amount, amount) >= 0) return undefined
+  const unsent = Amount.subtract(amount, fact.amount)
+  const returned = Amount.add({ ...amount, value: returnedValue }, unsent)
+  if (Amount.compare(returned, amount) > 0) return undefined
+  return status === 'complete' ? { outcome: 'returned_late', unsent } : { outcome: 'too_early' }
 }
 
 /** A person may credit another amount than the one that was asked for, and let a part of it leave; the rest is available again then. */
 function judgeAmount(fact: RailFact, transfer: JudgedTransfer, rules: JudgementRules): Judgement {
-  const { policy, scale, acceptsAmount = false } = rules
-  const { amount, flow, isIncoming, hasQuote } = transfer
+  const { policy, scale } = rules
+  const { amount, flow, isIncoming, awaitsWire, hasQuote } = transfer
   const isNothingPaid = fact.kind === 'rejected' || fact.kind === 'canceled'
-  if (isNothingPaid || Amount.equals(fact.amount, amount)) return { outcome: 'applied' }
+  if (isNothingPaid || Amount.equals(statedOf(fact, transfer, rules) ?? fact.amount, amount))
+    return { outcome: 'applied' }
   const isUsable = isCreditable(fact.amount, amount.currency, scale)
   const mismatch = { ...exception('amount_mismatch'), receipt: receiptOf(fact, transfer, rules) }
   // Nothing was credited, so all that comes back is the sender's.
@@ -190,14 +380,17 @@ function judgeAmount(fact: RailFact, transfer: JudgedTransfer, rules: JudgementR
   const isCredit = isIncoming && isProgress(fact)
   const isPart = fact.kind === 'settled' && flow !== 'onramp' && Amount.compare(fact.amount, amount) < 0
   if (hasQuote || endOf(transfer) !== undefined || !(isCredit || isPart)) return mismatch
-  const isAccepted = acceptsAmount || (policy === 'credit_received' && isUnfunded(transfer))
+  // A wire that was applied has its amount: another part does not take its place.
+  const isOpen = awaitsWire ? isUnfunded(transfer) : !hasPart(fact, transfer)
+  const isAccepted =
+    (isOpen && accepts(rules, 'amount_mismatch')) || (policy === 'credit_received' && isUnfunded(transfer))
   return isAccepted ? { outcome: 'applied', received: fact.amount } : mismatch
 }
 
-/** True for an amount that can be credited in this currency. */
-function isCreditable(amount: Amount, currency: string, scale: number): boolean {
-  const digits = amount.value.split('.')[1] ?? ''
-  return amount.currency === currency && Amount.isPositive(amount) && !/[1-9]/.test(digits.slice(scale))
+/** True where a person has accepted another part: one that arrives beside it does not take its place, and a settlement does unless its marks are others. */
+function hasPart(fact: RailFact, { progress }: JudgedTransfer): boolean {
+  const isOther = (one: EarlierProgress) => fact.kind === 'accepted' || isMarkedOtherwise(fact, one.fact)
+  return progress.some((one) => one.isApplied && one.isPart === true && isOther(one))
 }
 
 function exception(reason: RailExceptionReason) {

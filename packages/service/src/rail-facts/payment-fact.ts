@@ -6,6 +6,7 @@ import {
   foreignMoment,
   foreignReference,
   foreignText,
+  namedBy,
   optional,
 } from '../rails/foreign-value.ts'
 import type { RailFact } from '../rails/port.ts'
@@ -29,7 +30,7 @@ const failure = z.object({
 /** Reads a fact whose ids are as given. */
 const factWith = (id: z.ZodType<string>) => {
   const leg = z.object({
-    transactionId: optional(id),
+    transactionId: optional(id).transform((read) => (namedBy(read) === undefined ? undefined : read)),
     paymentDetails: foreignDetails.optional().catch(undefined),
   })
   return z.object({

@@ -66,6 +66,26 @@ describe('a poll', () => {
     },
   )
 
+  it('that says returned ends no wire of which another one was reported, whatever became of that', () => {
+    const said = { state: 'returned', failure, amount: whole } as const
+    expect(state(said, fundedWire)).toBe('returned')
+    expect(state(said, { ...fundedWire, hasOthers: true })).toBe('accepted')
+    expect(state(said, { ...fundedWire, hasOthers: true, appliedKinds: ['accepted', 'returned'] })).toBe('returned')
+    expect(state(said, { ...wire, hasOthers: true })).toBe('returned')
+  })
+
+  it.each(['rejected', 'returned'] as const)('that says %s ends no transfer in dispute', (kind) => {
+    const said = { state: kind, failure, amount: whole }
+    expect(state(said, payout)).toBe(kind)
+    expect(state(said, { ...payout, wasHeld: true })).toBe('accepted')
+  })
+
+  it('that says canceled ends a transfer in dispute of which nothing was applied', () => {
+    const said = { state: 'canceled', amount: whole } as const
+    expect(state(said, { ...wire, wasHeld: true })).toBe('canceled')
+    expect(state(said, { ...fundedWire, wasHeld: true })).toBe('accepted')
+  })
+
   it('says what a fact has said', () => {
     expect(state({ state: 'settled' }, { ...debit, appliedKinds: ['settled'] })).toBe('settled')
     expect(state({ state: 'rejected', failure }, { ...debit, appliedKinds: ['settled'] })).toBe('accepted')

@@ -2,11 +2,14 @@ import { TransferStatus } from '@outlay/core'
 import type { AdmittedPayment } from '../rails/gateway.ts'
 import type { RailPayment } from '../rails/port.ts'
 import { isUnfunded, type JudgedTransfer, judgeFact } from './judgement.ts'
+import { inMovedCurrency } from './moved-amount.ts'
 
 /** What is known of a transfer when its payment is polled. */
 export interface PolledTransfer extends JudgedTransfer {
   /** True while a fact about it waits for a person. */
   readonly isDisputed: boolean
+  /** True where facts say that there was another payment than the one that was applied, also those that a person has dismissed. */
+  readonly hasOthers?: boolean | undefined
 }
 
 /**
@@ -20,7 +23,8 @@ export function judgePoll(payment: RailPayment, transfer: PolledTransfer | undef
   return { reference, state: isUnfunded(transfer) ? 'expected' : 'accepted' }
 }
 
-function isAdmitted(payment: RailPayment, transfer: PolledTransfer, scale: number): boolean {
+function isAdmitted(said: RailPayment, transfer: PolledTransfer, scale: number): boolean {
+  const payment = inMovedCurrency(said, transfer)
   const { state, failure, reachedAt, reference } = payment
   const { status, accountId, appliedKinds, isDisputed } = transfer
   // One that has ended here stays so, and only the engine may be behind.
@@ -29,12 +33,22 @@ function isAdmitted(payment: RailPayment, transfer: PolledTransfer, scale: numbe
   if (state === 'accepted') return true
   if (isDisputed) return false
   const isFailure = state === 'rejected' || state === 'returned'
+  if (transfer.hasOthers === true && !appliedKinds.includes(state) && mayBeOfAnother(state, transfer)) return false
   if (appliedKinds.includes(state) || (isFailure && failure?.retriable === true)) return true
   const amount = payment.amount ?? amountMeantBy(state, transfer)
   if (amount === undefined) return false
   const fact = { kind: state, reference, transferId: '', accountId, amount, failure, reachedAt } as const
   const judgement = judgeFact(fact, transfer, { policy: 'hold', scale })
   return judgement.outcome === 'applied' && judgement.received === undefined
+}
+
+/**
+ * A state has no marks, so nothing says whose it is where several payments were reported: that of the first wire, say, or of a second one that was never
+ * credited. A wire that is the only one may go back.
+ */
+function mayBeOfAnother(state: RailPayment['state'], transfer: PolledTransfer): boolean {
+  if (state === 'settled') return true
+  return transfer.awaitsWire ? state === 'returned' && !isUnfunded(transfer) : state !== 'accepted'
 }
 
 /** The amount of a state that says none: the whole, or `undefined` where it may be another. */

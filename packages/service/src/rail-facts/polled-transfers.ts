@@ -25,8 +25,14 @@ export function createPolledTransfers(
     const polled = new Map(rows.map((one) => [one.id, one]))
     return transferIds.map((id) => polled.get(id))
   }, limits)
+  const railOf = batch(async (transferIds: readonly string[]) => {
+    const rows = await run(asSystem(context), context, selectRails, [transferIds])
+    const rails = new Map(rows.map(({ id, rail }) => [id, rail]))
+    return transferIds.map((id) => rails.get(id))
+  }, limits)
   return {
     isAwaited,
+    railOf,
     async expect({ transferId, accountId, source, amount }, reference) {
       const system = asSystem(context)
       const rail = source.transferType
@@ -67,6 +73,15 @@ const selectAwaited = statement(
   rowDecoder('transfer', { id: Column.text }),
 )
 
+// As `railOf` says of an instruction.
+const selectRails = statement(
+  'transfer_select_rail',
+  `select t.id, case when t.flow = 'onramp' and t.automation_id is null then t.source_transfer_type
+                     else t.destination_transfer_type end as rail
+     from {{schema}}.transfer t where t.id = any ($1)`,
+  rowDecoder('transfer', { id: Column.text, rail: Column.text }),
+)
+
 const readColumns = rowDecoder('transfer', {
   id: Column.text,
   accountId: Column.text,
@@ -75,10 +90,13 @@ const readColumns = rowDecoder('transfer', {
   flow: Column.word<RailFlow>(),
   amountValue: Column.text,
   amountCurrency: Column.text,
+  askedCurrency: Column.text,
   isIncoming: Column.boolean,
   hasQuote: Column.boolean,
   awaitsWire: Column.boolean,
   isDisputed: Column.boolean,
+  hasOthers: Column.boolean,
+  wasHeld: Column.boolean,
   appliedKinds: Column.words<RailFactKind>(),
 })
 
@@ -94,18 +112,36 @@ const selectPolled = statement(
   'transfer_select_polled',
   `select t.id, t.account_id, t.status, t.failure, t.flow,
           coalesce(t.quote #>> '{destinationAmount,value}', t.amount_value::text) as amount_value,
-          coalesce(t.quote #>> '{destinationAmount,currency}', t.amount_currency) as amount_currency,
+          coalesce(t.quote #>> '{destinationAmount,currency}', case t.flow
+            when 'onramp' then t.source_value_type when 'offramp' then t.destination_value_type else t.amount_currency
+          end) as amount_currency,
+          coalesce(t.quote #>> '{destinationAmount,currency}', t.amount_currency) as asked_currency,
           t.flow = 'onramp' and t.automation_id is null as is_incoming, t.quote is not null as has_quote,
           t.wire_instructions is not null as awaits_wire, coalesce(e.is_disputed, false) as is_disputed,
+          coalesce(e.has_others, false) as has_others, coalesce(e.was_held, false) as was_held,
           coalesce(e.applied, '{}') as applied_kinds
      from {{schema}}.transfer t
+    cross join lateral (select {{schema}}.rail_fact_last_retried(t.id) as id offset 0) retried
      left join lateral (
        select bool_or(o.exception_reason is not null and o.resolved_at is null) as is_disputed,
+              bool_or(o.applied_at is null and o.kind in ('accepted', 'settled')
+                and {{schema}}.is_of_transfer(o.exception_reason)) as has_others,
+              coalesce(bool_or(
+                {{schema}}.is_of_transfer(o.exception_reason) and not (o.exception_reason = 'amount_mismatch' and o.resolution is not distinct from 'applied')
+              ), false)
+                or count(distinct o.payload #>> '{source,transactionId}') filter (where o.is_current) > 1
+                or count(distinct upper(regexp_replace(o.payload #>> '{source,paymentDetails,imad}', '\\s', '', 'g'))) filter (where o.is_current) > 1
+                or count(distinct o.payload #>> '{destination,transactionId}') filter (where o.is_current) > 1
+                or count(distinct upper(regexp_replace(o.payload #>> '{destination,paymentDetails,imad}', '\\s', '', 'g'))) filter (where o.is_current) > 1 as was_held,
               array_agg(o.kind) filter (
                 where o.applied_at is not null and o.payload #> '{failure,retriable}' is distinct from 'true'::jsonb
               ) as applied
-         from {{schema}}.rail_fact o
-        where o.transfer_id = t.id and o.kind in ('accepted', 'settled', 'rejected', 'returned', 'canceled', 'unreadable')
+         from (
+           select f.kind, f.applied_at, f.exception_reason, f.resolved_at, f.resolution, f.payload,
+                  f.kind in ('accepted', 'settled') and f.id > coalesce(retried.id, '') as is_current
+             from {{schema}}.rail_fact f
+            where f.transfer_id = t.id and f.kind in ('accepted', 'settled', 'rejected', 'returned', 'canceled', 'unreadable')
+         ) o
      ) e on true
     where t.id = any ($1)`,
   readPolled,

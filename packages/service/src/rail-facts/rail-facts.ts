@@ -56,6 +56,8 @@ export interface RailFactOutcome {
   readonly transferId?: string | undefined
   readonly accountId?: string | undefined
   readonly reason?: RailExceptionReason | undefined
+  /** Id of the transfer that has its wire, of `reused_mark`. It is written into the payload. */
+  readonly markOwner?: string | undefined
 }
 
 type FactContext = Pick<ServiceContext, 'schema' | 'clock' | 'random'>
@@ -93,8 +95,8 @@ export async function finishFacts(
   outcomes: readonly RailFactOutcome[],
 ): Promise<void> {
   if (outcomes.length === 0) return
-  const given = outcomes.map(({ id, rail, transferId, accountId, reason }) => {
-    return [id, { rail, transfer_id: transferId, account_id: accountId, reason }]
+  const given = outcomes.map(({ id, rail, transferId, accountId, reason, markOwner }) => {
+    return [id, { rail, transfer_id: transferId, account_id: accountId, reason, mark_owner: markOwner }]
   })
   await run(executor, context, finish, [JSON.stringify(Object.fromEntries(given)), context.clock.now()])
 }

@@ -10,7 +10,7 @@ export interface NewRailException {
   readonly reason: RailExceptionReason
 }
 
-/** Logs new exceptions as warnings, and counts them. Call it after their commit. */
+/** Logs new exceptions as warnings, and counts them. Call it after their commit, with `afterCommit` where that is somebody else's. */
 export function reportExceptions(
   { logger, telemetry }: Pick<ServiceContext, 'logger' | 'telemetry'>,
   exceptions: readonly NewRailException[],

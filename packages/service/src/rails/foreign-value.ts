@@ -52,10 +52,22 @@ export const foreignAmount = z.unknown().transform((given, check) => {
 /** A detail that is no text is left out: it must not keep money from being booked. */
 const detail = foreignText.nullish().catch(undefined)
 
+/** What banks write where they have no id. */
+const noName = /^(?:n\/?a|not available|none|null|nil|unknown|undefined|pending|tbd|[\W_0]*)$/i
+
+/** An id that names one payment and no other, without white space at its ends; `undefined` for a word that says that there is none. */
+export function namedBy(id: string | null | undefined): string | undefined {
+  const name = (id ?? '').trim()
+  return noName.test(name) ? undefined : name
+}
+
+/** Null stays as it is: a fact that is reported again is the same one. */
+const imad = detail.transform((read) => (read === null ? null : namedBy(read))).optional()
+
 /** How to trace a payment. What the port does not describe is left out. */
 export const foreignDetails = z.object({
   ...{ receivedAt: detail, senderName: detail, senderBankName: detail, senderBankRoutingNumber: detail },
-  ...{ paymentReference: detail, imad: detail, traceNumber: detail },
+  ...{ paymentReference: detail, imad, traceNumber: detail },
 })
 
 /** A member that may be missing. Null says as much as nothing. */

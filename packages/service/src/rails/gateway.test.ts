@@ -1,5 +1,5 @@
 import { TransferStatus } from '@outlay/core'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type PolledTransfers, railsGateway, UnreadableInstructionError } from './gateway.ts'
 import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
 
@@ -31,6 +31,7 @@ const railsOf = (answer: RailAnswer, payment?: RailPayment): Rails => ({
 const transfersWith = (members: Partial<PolledTransfers>): PolledTransfers => ({
   expect: async () => undefined,
   isAwaited: async () => false,
+  railOf: async () => 'wire',
   admit: async (_, payment) => payment,
   ...members,
 })
@@ -216,6 +217,25 @@ describe('get', () => {
     ['', null],
   ])('a payment whose %s the port does not describe says nothing', async (field, payment) => {
     await expect(gatewayOf(payment).get('A', 'R', options)).rejects.toThrow(`describes: ${field}`)
+  })
+
+  it('asks no rail again whose reads hang, and the others as before', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const asked: string[] = []
+    const get: Rails['get'] = async (reference) => {
+      asked.push(reference)
+      return reference.startsWith('W') ? await new Promise(() => undefined) : { ...settled, reference }
+    }
+    const transfers = transfersWith({ railOf: async (id) => (id.startsWith('W') ? 'wire' : 'base') })
+    const rails = { ...railsOf({ outcome: 'unknown', detail: '' }), get }
+    const gateway = railsGateway(rails, async () => instruction, transfers)
+    const poll = (name: string) => gateway.get('A', name, { ...options, transferId: name })
+    for (let count = 0; count < 4; count += 1) void poll('W')
+    await vi.advanceTimersByTimeAsync(5_000)
+    await expect(poll('W')).rejects.toThrow('does not answer')
+    expect(await poll('B')).toMatchObject({ remoteId: 'B', status: 'complete' })
+    expect(asked).toEqual(['W', 'W', 'W', 'W', 'B'])
   })
 
   it('an unknown payment is undefined', async () => {

@@ -2,6 +2,9 @@ import type { Gateway, Observation, SubmitResult, TransferStatus } from '@outlay
 import { isInboundWire } from './inbound-wire.ts'
 import { readPolledPayment } from './polled-payment.ts'
 import type { RailAnswer, RailInstruction, RailPayment, Rails } from './port.ts'
+import { railOf } from './rail-call.ts'
+import { createRailReads, type RailReads } from './rail-reads.ts'
+import { createRailShares, full, left, type RailShares, type SubmissionPlace } from './rail-shares.ts'
 
 /**
  * Reads what a rail needs to know about a transfer that the engine submits; `undefined` when there is no such transfer.
@@ -18,6 +21,8 @@ export interface PolledTransfers {
    * False for every other transfer.
    */
   isAwaited(transferId: string): Promise<boolean>
+  /** Name of the rail that has the payment of a transfer; `undefined` when there is no such transfer. */
+  railOf(transferId: string): Promise<string | undefined>
   /** The payment of a transfer as far as a poll may say it: as the rail says it, or as still under way. */
   admit(transferId: string, payment: RailPayment): Promise<AdmittedPayment>
 }
@@ -49,7 +54,13 @@ export function observationOf(payment: AdmittedPayment): Observation {
  * Makes the engine's gateway of a set of rails. What a poll reads of a payment is judged as a fact is: a wire that the rails wait for stays
  * pending until a fact about its arrival was applied, and an end that a fact could not bring is none.
  */
-export function railsGateway(rails: Rails, readInstruction: ReadInstruction, transfers?: PolledTransfers): Gateway {
+export function railsGateway(
+  rails: Rails,
+  readInstruction: ReadInstruction,
+  transfers?: PolledTransfers,
+  shares: RailShares = createRailShares(),
+  reads: RailReads = createRailReads(),
+): Gateway {
   return {
     keyLifetimeMs: rails.keyLifetimeMs ?? Number.POSITIVE_INFINITY,
     async submit(submission, { signal, mayBegin }) {
@@ -61,18 +72,23 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction, tra
         return notRead(error)
       }
       if (instruction === undefined) throw new Error(`The transfer ${submission.transferId} does not exist.`)
-      // Reading may have waited for a connection, for as long as a stop or another worker needs.
-      if (signal.aborted || mayBegin?.() === false)
-        return { outcome: 'throttled', detail: 'not sent: it may not begin any more' }
-      const answer = await rails.submit(instruction, { signal })
+      const { transferId, accountId } = instruction
+      const rail = railOf(instruction.flow, instruction)
+      const answer = await submitInShare(shares, { rail, accountId }, signal, async () => {
+        // Reading may have waited for a connection, and the rail for a place, for as long as a stop or another worker needs.
+        if (signal.aborted || mayBegin?.() === false) return notBegun
+        return await rails.submit(instruction, { signal })
+      })
       if (transfers === undefined || !isInboundWire(instruction) || !('reference' in answer)) return resultOf(answer)
       const { reference } = answer
       await transfers.expect(instruction, reference)
       // The wire may have come before, and its fact may be held.
-      return resultOf((await transfers.isAwaited(instruction.transferId)) ? { outcome: 'expected', reference } : answer)
+      return resultOf((await transfers.isAwaited(transferId)) ? { outcome: 'expected', reference } : answer)
     },
     async get(_accountId, remoteId, { signal, transferId }) {
-      const said = await rails.get(remoteId, { signal })
+      const read = () => rails.get(remoteId, { signal })
+      const rail = transferId === undefined ? undefined : await transfers?.railOf(transferId)
+      const said = rail === undefined ? await read() : await reads.enter(rail, signal, read)
       if (said === undefined) return undefined
       const payment = readPolledPayment(said)
       if (transfers === undefined) return observationOf(payment)
@@ -83,6 +99,26 @@ export function railsGateway(rails: Rails, readInstruction: ReadInstruction, tra
     },
   }
 }
+
+const notBegun: RailAnswer = { outcome: 'throttled', detail: 'not sent: it may not begin any more' }
+
+/** Without a place nothing has left. Thrown, it would count as a payment that may have. */
+async function submitInShare(
+  shares: RailShares,
+  place: SubmissionPlace,
+  signal: AbortSignal,
+  submit: () => Promise<RailAnswer>,
+): Promise<RailAnswer> {
+  const answer = await shares.enter(place, signal, submit)
+  if (answer === left) return notBegun
+  return answer === full ? { outcome: 'throttled', detail: busyDetail(place), retryAfterMs: busyMs } : answer
+}
+
+/** How long a transfer waits that finds no place at its rail, in milliseconds. */
+const busyMs = 5_000
+
+const busyDetail = ({ rail }: SubmissionPlace) =>
+  `not sent: too many submissions to the rail ${rail} wait for its answer; it is sent once some have one`
 
 /** What is stored of a transfer cannot be read, such as an account number that was sealed with a key which is not there. */
 export class UnreadableInstructionError extends Error {

@@ -32,7 +32,10 @@ export interface RailInstruction {
   readonly transferId: string
   readonly accountId: string
   readonly flow: RailFlow
-  /** What the rail moves. With a quote, it is what arrives at the destination, in its value type. */
+  /**
+   * What the rail moves: dollars of a bank in the value type of the bank's leg, also where the transfer was asked for in tokens. With a quote, it is
+   * what arrives at the destination, in its value type.
+   */
   readonly amount: Amount
   readonly source: RailLeg
   readonly destination: RailLeg
@@ -119,7 +122,7 @@ export interface RailFact {
  * - Without, an end that needs no amount: `rejected`, `canceled`, and `settled` of money that leaves, which means the whole of it. Money
  *   that comes in is credited, and a part that came back is released, by a fact or a state with its amount only.
  * - Never while a fact about the transfer is an exception that waits for a person, and never before the arrival of an inbound wire was
- *   reported by a fact.
+ *   reported by a fact. `returned` never of a wire of which another one was reported, since it does not say which of them went back.
  *
  * Until then the transfer stays under way, so report each fact all the same.
  */
@@ -171,7 +174,8 @@ export interface VirtualAccountFact {
 export interface DepositFact {
   /**
    * The bank's reference, unique on its rail forever: the IMAD of a wire. The trace number of an ACH entry is unique in its file alone, and many
-   * originators begin again with each: put the settlement date and the batch before it. A deposit with the reference of an earlier one is that one.
+   * originators begin again with each: put the settlement date and the batch before it. A deposit with the reference of an earlier one is that one, unless
+   * their `details.receivedAt` are of two days: then it is held, and a person decides.
    */
   readonly reference: string
   readonly transferType: 'wire' | 'ach_credit'

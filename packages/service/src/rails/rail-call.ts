@@ -4,12 +4,15 @@ import type { ServiceContext } from '../context.ts'
 import { callWithin } from '../time-limit.ts'
 import type { RailFlow } from './port.ts'
 
-/** Name of the rail that a transfer is paid through: that of the source for an onramp, otherwise that of the destination. */
+/**
+ * Name of the rail that a transfer is paid through: that of the source for an onramp, otherwise that of the destination. The money of a deposit has arrived,
+ * so that only the destination is left.
+ */
 export function railOf(
   flow: RailFlow,
-  { source, destination }: { readonly source: TransferTypeOf; readonly destination: TransferTypeOf },
+  ends: { readonly source: TransferTypeOf; readonly destination: TransferTypeOf; readonly deposit?: unknown },
 ): string {
-  return flow === 'onramp' ? source.transferType : destination.transferType
+  return flow === 'onramp' && ends.deposit === undefined ? ends.source.transferType : ends.destination.transferType
 }
 
 type TransferTypeOf = { readonly transferType: string }

@@ -5,6 +5,7 @@ import { findDeposit } from '../automations/deposits.ts'
 import { notFound } from '../clients/authenticate.ts'
 import { isAccountOfClient } from '../clients/clients.ts'
 import type { ServiceContext, Tx } from '../context.ts'
+import { afterCommit } from '../database/after-commit.ts'
 import { run, statement } from '../database/statement.ts'
 import { asClient } from '../database/tenant.ts'
 import type { ServiceRequest } from '../http/request.ts'
@@ -81,7 +82,8 @@ export async function bookDeposit(tx: Tx, context: ServiceContext, given: NewDep
   const identity = { reused: [rail, reference] }
   const fact = { kind: 'deposit', rail, reference, accountId, amount, payload: { addressId }, identity } as const
   const { id, isNew } = await recordFact(tx, context, fact)
-  if (isNew) reportExceptions(context, [{ id, kind: 'deposit', rail, reason: 'reference_reused' }])
+  const exception = { id, kind: 'deposit', rail, reason: 'reference_reused' } as const
+  if (isNew) afterCommit(tx, () => reportExceptions(context, [exception]))
   return { ...given, id, outcome: 'exception' }
 }
 

@@ -7,6 +7,7 @@ import { inClientTransaction, inTransaction, type ServiceContext } from '../cont
 import { shareWaitMs, withinShare } from '../database/pool-share.ts'
 import { asClient } from '../database/tenant.ts'
 import { asObject, readJson } from '../http/body.ts'
+import { inSpellingOf } from '../http/body-shape.ts'
 import type { RouteModule, ServiceApp, ServiceRequest } from '../http/request.ts'
 import type { RailSimulation } from '../rails/simulated/simulated-rails.ts'
 import type { Caller } from '../schema/caller.ts'
@@ -42,7 +43,7 @@ export function simulationsRoutes(
       }
       // The system books it, but the client has asked, so it takes of the share of the client.
       const booked = await withinShare(context, caller.clientId, { limitMs: shareWaitMs }, () =>
-        inTransaction(context, (tx) => bookDeposit(tx, context, given)),
+        inSpellingOf(body, () => inTransaction(context, (tx) => bookDeposit(tx, context, given))),
       )
       if (booked.outcome === 'exception') {
         const message =

@@ -1,4 +1,5 @@
 import type { ServiceContext } from '../context.ts'
+import { afterCommit } from '../database/after-commit.ts'
 import { finishFacts, type NewRailFact, recordFact } from '../rail-facts/rail-facts.ts'
 import { reportExceptions } from '../rail-facts/reporting.ts'
 
@@ -11,12 +12,12 @@ export function subscribeToBlocked(context: ServiceContext): void {
     for (const { transferId, accountId, transfer } of events) {
       const { reason } = transfer
       const message = 'The engine has blocked a transfer; a person has to resolve it.'
-      context.logger.warn({ transferId, reason }, message)
+      afterCommit(tx, () => context.logger.warn({ transferId, reason }, message))
       if (reason !== 'remote_id_taken') continue
       const fact = reusedReference(transferId, accountId)
       const { id, kind } = await recordFact(tx, context, fact)
       await finishFacts(tx, context, [{ id, reason: 'reference_reused' }])
-      reportExceptions(context, [{ id, kind, reason: 'reference_reused' }])
+      afterCommit(tx, () => reportExceptions(context, [{ id, kind, reason: 'reference_reused' }]))
     }
   })
 }

@@ -1,5 +1,5 @@
 import { OutlayError } from '@outlay/core'
-import { inClientTransaction, inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { inClientTransaction, inWorkerTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { askFor } from '../database/asking-client.ts'
 import { afterConflicts } from '../database/conflict.ts'
 import { listOf, run, statement } from '../database/statement.ts'
@@ -33,7 +33,7 @@ export async function cancelTransfer(
 ): Promise<TransferRow | undefined> {
   const transact: Transact = (work) =>
     afterConflicts(() =>
-      clientId === undefined ? inTransaction(context, work) : inClientTransaction(context, clientId, work),
+      clientId === undefined ? inWorkerTransaction(context, work) : inClientTransaction(context, clientId, work),
     )
   const found = await transact((tx) => cancelUnsent(tx, context, accountId, transferId))
   if (found?.status !== 'pending') return found
@@ -88,7 +88,7 @@ async function writeCanceled(
 }
 
 /** False when a request for the transfer has left. */
-async function cancelInEngine(tx: Tx, context: ServiceContext, transferId: string): Promise<boolean> {
+export async function cancelInEngine(tx: Tx, context: ServiceContext, transferId: string): Promise<boolean> {
   try {
     await context.engine.transfers.cancel(tx, transferId)
     return true

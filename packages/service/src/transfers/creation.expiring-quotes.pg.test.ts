@@ -48,6 +48,7 @@ describe('a quote that expires while its transfer is being created', () => {
     const before = await written()
     const refused = await client.pay(quote, app.fetch)
     expect([refused.status, refused.json['code']]).toEqual([422, 'quote_expired'])
+    expect(refused.json['errors']).toMatchObject([{ source: { pointer: '/quote_id' } }])
     expect(await written()).toEqual(before)
     now -= 60_000
     const { rails: _, ...onTime } = late

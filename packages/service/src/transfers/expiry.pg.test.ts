@@ -110,3 +110,91 @@ it('is part of housekeeping', async () => {
   await keepHouse(context)
   expect((await transfers.read(id)).status).toBe('canceled')
 })
+
+it('a rail that hangs keeps no transfer of another rail pending', async () => {
+  const { context } = api.sandbox.service
+  const wires = await Promise.all(Array.from({ length: 21 }, () => transfers.expectWire()))
+  const other = wires.pop() ?? ''
+  await inspect(context.pool).query(
+    `update ${context.schema}.transfer set source_transfer_type = 'spei', expires_at = expires_at + interval '1 hour' where id = $1`,
+    [other],
+  )
+  const { rails } = context
+  const isOther = Promise.withResolvers<void>()
+  const hanging = {
+    ...rails,
+    cancel: async (...given: Parameters<typeof rails.cancel>) => {
+      if (given[0] !== other) await isOther.promise
+      try {
+        return await rails.cancel(...given)
+      } finally {
+        if (given[0] === other) isOther.resolve()
+      }
+    },
+  }
+  await expireIn(15 * days, { rails: hanging, railTimeoutMs: 120_000 })
+  for (const id of [...wires, other]) expect((await transfers.read(id)).status).toBe('canceled')
+})
+
+it('a rail that does not answer is left after some transfers, and asked about those behind them the next time', async () => {
+  const { context } = api.sandbox.service
+  const { pool, schema } = context
+  const model = await transfers.expectWire()
+  const { rows } = await inspect(pool).query(
+    `insert into ${schema}.transfer
+     select c.* from ${schema}.transfer t
+      cross join generate_series(1, 65) n
+      cross join lateral jsonb_populate_record(t, jsonb_build_object('id', left(t.id, 23) || lpad(n::text, 3, '0'), 'source_transfer_type', 'spei')) c
+      where t.id = $1 returning id`,
+    [model],
+  )
+  const asked: string[] = []
+  const silent = {
+    ...context.rails,
+    cancel: async (id: string) => {
+      asked.push(id)
+      return await new Promise<never>(() => undefined)
+    },
+  }
+  const more = { rails: silent, railTimeoutMs: 500 }
+  await expireIn(15 * days, more)
+  const first = asked.filter((id) => id !== model).length
+  expect(first).toBeLessThanOrEqual(60)
+  await expireIn(15 * days, more)
+  expect(new Set(asked.filter((id) => id !== model)).size).toBeGreaterThan(first)
+  await inspect(pool).query(`delete from ${schema}.transfer where id = any ($1)`, [rows.map(({ id }) => id)])
+})
+
+it('a transfer that another transaction has locked keeps no other one pending', async () => {
+  const [locked, other] = [await transfers.expectWire(), await transfers.expectWire()]
+  const { context } = api.sandbox.service
+  await inTransaction(context, async (tx) => {
+    await tx.query(`select from ${context.schema}.transfer where id = $1 for update`, [locked])
+    await expireIn(15 * days)
+    expect((await transfers.read(other)).status).toBe('canceled')
+  })
+  await expireIn(15 * days)
+  expect((await transfers.read(locked)).status).toBe('canceled')
+})
+
+it('a row that another transaction has locked stops no other part of housekeeping', async () => {
+  const { context } = api.sandbox.service
+  const id = await transfers.expectWire()
+  const { query } = inspect(context.pool)
+  await query(`update ${context.schema}.transfer set expires_at = now() - interval '1 minute' where id = $1`, [id])
+  await query(
+    `insert into ${context.schema}.access_token (digest, client_id, scopes, expires_at, created_at)
+     select '\\x00', client_id, scopes, now() - interval '1 day', now() from ${context.schema}.access_token limit 1`,
+  )
+  await query(
+    `insert into ${context.schema}.webhook_endpoint (key, tolerance, longest_hold_ms, failures, holds, held_until)
+     values ('gone', 8, 1, 1, 0, now() - interval '30 days')`,
+  )
+  await inTransaction(context, async (tx) => {
+    await tx.query(`select from ${context.schema}.access_token where digest = '\\x00' for update`)
+    await expect(keepHouse(context)).rejects.toMatchObject({ code: '55P03' })
+  })
+  expect((await transfers.read(id)).status).toBe('canceled')
+  expect((await query(`select from ${context.schema}.webhook_endpoint where key = 'gone'`)).rowCount).toBe(0)
+  await keepHouse(context)
+})

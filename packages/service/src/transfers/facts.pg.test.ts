@@ -171,6 +171,12 @@ describe('a fact that contradicts what is known', () => {
         { level: 'warn' },
       ])
       await report([await payments.factOf(transfer, 'settled')])
+      // Of two amounts that were said, a person says which one is right.
+      const disputed = (await payments.exceptions({ transferId: transfer.id })).filter(
+        (one) => one.reason === 'disputed',
+      )
+      expect(disputed).toHaveLength(reason === 'amount_mismatch' ? 1 : 0)
+      for (const { id } of disputed) await payments.resolve(id, 'apply')
       await payments.reaches(transfer.id, 'complete')
       await expectSoundLedger(context)
     },

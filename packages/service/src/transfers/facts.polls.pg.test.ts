@@ -1,5 +1,6 @@
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { changeOf, readBooks } from '../../test/books.ts'
 import { inspect } from '../../test/inspection.ts'
 import { sanctions, type TestPayments, testPayments } from '../../test/payments.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
@@ -89,6 +90,26 @@ describe('a wire that has arrived', () => {
     for (const amount of [undefined, usd('60'), usd('100')])
       expect(await payments.poll(transfer.id, { ...settled, amount })).toBe('processing')
     expect(await wallet()).toEqual(before)
+  })
+})
+
+describe('a wire beside which a second one came', () => {
+  it('is ended by no poll that says returned, also once a person has dismissed the second one', async () => {
+    const books = await readBooks(api)
+    const transfer = await payments.wireOnramp('100.00')
+    const from = (transactionId: string) => ({ source: { transactionId } })
+    await report([await payments.factOf(transfer, 'accepted', from('I1'))])
+    await report([await payments.factOf(transfer, 'accepted', from('I2'))])
+    await report([await payments.factOf(transfer, 'returned')])
+    for (const { id } of await payments.exceptions({ transferId: transfer.id })) await payments.resolve(id, 'dismiss')
+    expect(await payments.poll(transfer.id, { ...returned, amount: usd('100') })).toBe('processing')
+    await report([await payments.factOf(transfer, 'settled', from('I1'))])
+    await payments.reaches(transfer.id, 'complete')
+    expect(changeOf(books, await readBooks(api))).toEqual({
+      'custodial USDC': 100,
+      'issuer USDC': -100,
+      'settlement USD': 100,
+    })
   })
 })
 

@@ -1,10 +1,13 @@
-import { Amount, type Observation, TransferStatus } from '@outlay/core'
-import { inTransaction, type ServiceContext, type Tx } from '../context.ts'
+import { type Amount, type Observation, TransferStatus } from '@outlay/core'
+import { inWorkerTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { afterConflicts, sqlStateOf } from '../database/conflict.ts'
-import { isAboutContent, isInTheWay, isUnstorable } from '../database/passing-error.ts'
-import { asSystem } from '../database/tenant.ts'
-import { bookMany, type PostedStep, planReceipt } from '../ledger/ledger.ts'
-import { afterFact, type Judgement, judgeFact, withoutOutdated } from '../rail-facts/judgement.ts'
+import { isAboutContent, isInTheWay, isLocked, isTimedOut, isUnstorable } from '../database/passing-error.ts'
+import { asWorker } from '../database/tenant.ts'
+import { bookMany } from '../ledger/ledger.ts'
+import { afterFact } from '../rail-facts/after-fact.ts'
+import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
+import { judgeFact, withoutOutdated } from '../rail-facts/judgement.ts'
+import { inMovedCurrency } from '../rail-facts/moved-amount.ts'
 import { isPayment, paymentFactOf, type ReadPaymentFact, readPaymentFact } from '../rail-facts/payment-fact.ts'
 import {
   finishFacts,
@@ -19,9 +22,14 @@ import { type NewRailException, reportExceptions } from '../rail-facts/reporting
 import { unnamed, unstorable } from '../rail-facts/unreadable-fact.ts'
 import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
+import { findMarkOwners } from './arrivals.ts'
 import { type AppliedFact, writeDetails } from './details.ts'
+import { type JudgedFact, postingsOf } from './judged-facts.ts'
 import { addEarlierFacts, claimFacts, type KnownTransfer } from './known-transfer.ts'
-import { type NewReturn, writeReturns } from './returns.ts'
+import { createLockedTransfers, type LockedTransfers } from './locked-transfers.ts'
+import { findOwner } from './reference-owner.ts'
+import { type NewReturn, takeBackDeposits, writeMovedAgain, writeReturns } from './returns.ts'
+import { createOnce } from './waiting-facts.ts'
 
 /** A stored fact without an outcome. */
 export interface OpenFact {
@@ -30,20 +38,25 @@ export interface OpenFact {
   readonly fact: RailFact | undefined
   /** The reference of its payment, where the engine knows it and the transfer does not have it yet. */
   readonly reference?: string | undefined
-  /** A person has accepted the amount, whatever the transfer says, or that it is another return. */
-  readonly acceptsAmount?: boolean | undefined
+  /** The reasons to hold it that a person has seen and accepts; `undefined` where no person decides. */
+  readonly accepts?: readonly RailExceptionReason[] | undefined
+  /** What came back, as a person states it in the currency of the transfer. */
+  readonly stated?: Amount | undefined
 }
 
 /**
  * Makes the listener for facts of the rails. It reads and stores a batch, and then applies what is new of it as it was stored, in one
  * transaction: details of legs are written to the transfers, outcomes go to the engine, and what contradicts the transfers becomes an exception.
- * When that fails, the facts are applied one by one, unless the database is in the way of all. What cannot be applied alone because of what it says is
+ * When that fails, the facts are applied one by one, unless the database is in the way of all. A transfer that another transaction has locked is set
+ * aside with its facts, and tried again after a pause. What cannot be applied alone because of what it says is
  * an exception, too.
  *
  * Not accepted is a fact about a payment whose reference the engine does not know yet, one that is not stored although its values can be, and one
  * that cannot be applied for a reason that may pass. The rail reports them again.
  */
 export function applyFacts(context: ServiceContext): RailFactListener {
+  const aside = createLockedTransfers()
+  const isFirst = createOnce()
   return async (facts) => {
     const said = facts.map(readPaymentFact)
     const recorded = await record(context, said)
@@ -53,7 +66,9 @@ export function applyFacts(context: ServiceContext): RailFactListener {
     const open = stored
       .filter((one, index) => !isFinished(one) && first.get(one.id) === index)
       .map((one) => ({ id: one.id, fact: isPayment(one) ? paymentFactOf(one) : undefined }))
-    const left = open.length === 0 ? none : await applyOrSplit(context, open)
+    const left = open.length === 0 ? none : await applyOrSplit(context, aside, open)
+    for (const { id, transferId } of stored.filter((one) => !one.isNew && left.has(one.id) && isFirst(one.id)))
+      context.logger.info({ factId: id, transferId }, 'A fact of a rail was reported again, and still waits.')
     const references = said.map(({ reference }) => reference as string)
     const isWaiting = (one: RecordedRailFact | undefined) => one === undefined || left.has(one.id)
     const waiting = new Set(references.filter((_, index) => isWaiting(recorded[index])))
@@ -70,9 +85,9 @@ async function record(
 ): Promise<readonly (RecordedRailFact | undefined)[]> {
   const rows = said.map(({ row }) => row)
   try {
-    return await recordFacts(asSystem(context), context, rows)
+    return await recordFacts(asWorker(context), context, rows)
   } catch (error) {
-    if (isInTheWay(error)) throw error
+    if (stopsStoring(error)) throw error
   }
   const stored = []
   for (const row of rows) stored.push(await recordAlone(context, row))
@@ -87,9 +102,9 @@ async function recordAlone(context: ServiceContext, row: NewRailFact): Promise<R
   let error: unknown
   for (const one of [row, unstorable(row), unnamed(row)]) {
     try {
-      return await recordFact(asSystem(context), context, one)
+      return await recordFact(asWorker(context), context, one)
     } catch (thrown) {
-      if (isInTheWay(thrown)) throw thrown
+      if (stopsStoring(thrown)) throw thrown
       error = thrown
     }
     if (!isUnstorable(error)) break
@@ -101,27 +116,102 @@ async function recordAlone(context: ServiceContext, row: NewRailFact): Promise<R
   return undefined
 }
 
-/** Applies stored facts, one by one when they fail together, since a fact of one tenant must not stop those of others. */
-async function applyOrSplit(context: ServiceContext, open: readonly OpenFact[]): Promise<ReadonlySet<string>> {
+/** True for an error of one transfer alone: a lock that only its facts need, or a statement that takes too long, as over very many facts. */
+const isOfOne = (error: unknown): boolean => isLocked(error) || isTimedOut(error)
+
+/** True for an error that what is tried next runs into as well. */
+const stopsAll = (error: unknown): boolean => isInTheWay(error) && !isOfOne(error)
+
+/** The same while facts are stored, which no other facts of a transfer make slow. */
+const stopsStoring = (error: unknown): boolean => isInTheWay(error) && !isLocked(error)
+
+/**
+ * Applies stored facts, one by one when they fail together, since a fact of one tenant must not stop those of others. What is set aside because of
+ * a lock is applied by itself, once its time has come.
+ */
+async function applyOrSplit(
+  context: ServiceContext,
+  aside: LockedTransfers,
+  open: readonly OpenFact[],
+): Promise<ReadonlySet<string>> {
+  // Read once for each transfer, whose facts stay in their order.
+  const states = new Map(open.map(({ fact }) => [fact?.transferId, aside.stateOf(fact?.transferId)] as const))
+  const groups = Map.groupBy(open, ({ fact }) => states.get(fact?.transferId) ?? 'free')
+  const left = new Set(groups.get('locked')?.map(({ id }) => id))
+  const free = groups.get('free') ?? []
   try {
-    return await applyOpen(context, open)
+    if (free.length > 0) for (const id of await applyOpen(context, free)) left.add(id)
   } catch (error) {
-    if (isInTheWay(error)) throw error
+    if (stopsAll(error)) throw error
+    for (const id of await applyEach(context, aside, free)) left.add(id)
   }
-  const left = new Set<string>()
-  for (const one of open) for (const id of await applyAlone(context, one)) left.add(id)
+  const due = groups.get('due') ?? []
+  try {
+    for (const id of await applyEach(context, aside, due)) left.add(id)
+  } catch (error) {
+    if (stopsAll(error)) throw error
+    // Those of them that have an outcome have it; the others come again, and keep nothing of the batch from being acknowledged.
+    for (const { id } of due) left.add(id)
+  }
   return left
 }
 
-async function applyAlone(context: ServiceContext, one: OpenFact): Promise<ReadonlySet<string>> {
+/**
+ * Applies facts one by one, in their order: behind one whose transfer is locked, the others of that transfer wait, too. Where several in a row take too
+ * long, so does the database, and the rest would wait for each.
+ */
+async function applyEach(
+  context: ServiceContext,
+  aside: LockedTransfers,
+  open: readonly OpenFact[],
+): Promise<ReadonlySet<string>> {
+  const left = new Set<string>()
+  const locked = new Set<string>()
+  let slow = 0
+  for (const one of open) {
+    const transferId = one.fact?.transferId
+    if (transferId !== undefined && locked.has(transferId)) {
+      left.add(one.id)
+      continue
+    }
+    const lockMs = locked.size < mostPatient ? patientMs : impatientMs
+    const outcome = await applyAlone(context, one, lockMs)
+    slow = isTimedOut(outcome.error) ? slow + 1 : 0
+    for (const id of outcome.left) left.add(id)
+    if (transferId === undefined) continue
+    if (!isOfOne(outcome.error)) aside.forget(transferId)
+    else {
+      locked.add(transferId)
+      aside.add(transferId)
+    }
+    if (slow >= mostSlow) throw outcome.error
+  }
+  return left
+}
+
+/** How long a fact that is applied alone waits for a lock, in milliseconds; and in a batch of which so many transfers are locked. */
+const patientMs = 250
+const impatientMs = 25
+const mostPatient = 8
+
+/** How many facts in a row may take too long. */
+const mostSlow = 4
+
+interface AppliedAlone {
+  readonly left: ReadonlySet<string>
+  /** Why it is left, where that may pass. */
+  readonly error?: unknown
+}
+
+async function applyAlone(context: ServiceContext, one: OpenFact, lockMs: number): Promise<AppliedAlone> {
   try {
-    return await applyOpen(context, [one])
+    return { left: await applyOpen(context, [one], lockMs) }
   } catch (error) {
-    if (isInTheWay(error)) throw error
-    if (isAboutContent(error)) return await refuse(context, one, error)
+    if (stopsAll(error)) throw error
+    if (isAboutContent(error)) return { left: await refuse(context, one, error) }
     const fields = { factId: one.id, error: nameOf(error) }
     context.logger.warn(fields, 'A fact of a rail could not be applied yet; the rail has to report it again.')
-    return new Set([one.id])
+    return { left: new Set([one.id]), error }
   }
 }
 
@@ -129,7 +219,12 @@ async function applyAlone(context: ServiceContext, one: OpenFact): Promise<Reado
 async function refuse(context: ServiceContext, one: OpenFact, error: unknown): Promise<ReadonlySet<string>> {
   context.logger.warn({ factId: one.id, error: nameOf(error) }, 'A fact of a rail could not be applied.')
   const outcome = { id: one.id, reason: 'apply_failed' } as const
-  await finishFacts(asSystem(context), context, [outcome])
+  try {
+    await finishFacts(asWorker(context), context, [outcome])
+  } catch (failure) {
+    if (isOfOne(failure)) return new Set([one.id])
+    throw failure
+  }
   reportExceptions(context, exceptionsOf([one], [outcome]))
   return none
 }
@@ -139,8 +234,12 @@ function nameOf(error: unknown): string {
 }
 
 /** Applies stored facts. Resolves with the ids of those that have no outcome yet. */
-async function applyOpen(context: ServiceContext, open: readonly OpenFact[]): Promise<ReadonlySet<string>> {
-  const apply = () => inTransaction(context, (tx) => applyStored(tx, context, open))
+async function applyOpen(
+  context: ServiceContext,
+  open: readonly OpenFact[],
+  lockMs?: number,
+): Promise<ReadonlySet<string>> {
+  const apply = () => inWorkerTransaction(context, (tx) => applyStored(tx, context, open), lockMs)
   const { outcomes, left } = await afterConflicts(apply)
   reportExceptions(context, exceptionsOf(open, outcomes))
   const known = await findReferences(
@@ -148,7 +247,7 @@ async function applyOpen(context: ServiceContext, open: readonly OpenFact[]): Pr
     open.filter(({ id }) => left.has(id)),
   )
   if (known.length === 0) return left
-  const again = await applyOpen(context, known)
+  const again = await applyOpen(context, known, lockMs)
   const isKnown = new Set(known.map(({ id }) => id))
   return new Set([...left].filter((id) => !isKnown.has(id) || again.has(id)))
 }
@@ -182,23 +281,26 @@ export async function applyStored(
 ): Promise<{ readonly outcomes: readonly RailFactOutcome[]; readonly left: ReadonlySet<string> }> {
   const ids = open.map(({ id }) => id)
   const known = await addEarlierFacts(tx, context, await claimFacts(tx, context, ids))
-  const judged = judgeAll(context, open, known)
-  const left = await observe(tx, context, judged)
-  const decided = judged.filter(({ id }) => !left.has(id))
+  const owners = await findMarkOwners(tx, context, open, known)
+  const judged = judgeAll(context, open, known, owners)
+  const { left, refused } = await observe(tx, context, judged)
+  const decided = judged.flatMap((one) => {
+    if (left.has(one.id)) return []
+    const reason = refused.get(one.id)
+    return reason === undefined ? [one] : [{ ...one, judgement: { outcome: 'exception', reason } as const }]
+  })
   await writeDetails(tx, context, decided.flatMap(detailsOf))
-  await bookMany(tx, context, [...decided.flatMap(receiptsOf), ...decided.flatMap(releasesOf)])
-  await writeReturns(tx, context, decided.flatMap(returnsOf))
+  await bookMany(tx, context, postingsOf(decided))
+  await writeReturns(
+    tx,
+    context,
+    decided.flatMap((one) => returnOf(one, 'returned_late')),
+  )
+  for (const one of decided.flatMap((each) => returnOf(each, 'moved_again'))) await writeMovedAgain(tx, context, one)
+  await takeBackDeposits(tx, context, decided.flatMap(goneDepositsOf))
   const outcomes = decided.map(outcomeOf)
   await finishFacts(tx, context, outcomes)
   return { outcomes, left }
-}
-
-/** A fact, the transfer that it found, and what becomes of it. */
-interface JudgedFact {
-  readonly id: string
-  readonly fact: RailFact | undefined
-  readonly transfer: KnownTransfer | undefined
-  readonly judgement: Judgement
 }
 
 /** Judges facts in their order: each finds its transfer as the ones before it leave it. */
@@ -206,17 +308,19 @@ function judgeAll(
   context: ServiceContext,
   open: readonly OpenFact[],
   known: ReadonlyMap<string, KnownTransfer | undefined>,
+  owners: ReadonlyMap<string, string>,
 ): readonly JudgedFact[] {
   const latest = new Map<string, KnownTransfer>()
-  const judge = ({ id, fact, reference, acceptsAmount }: OpenFact): JudgedFact => {
-    if (fact === undefined) {
-      return { id, fact, transfer: undefined, judgement: { outcome: 'exception', reason: 'unreadable' } }
+  const judge = ({ id, fact: said, reference, accepts, stated }: OpenFact): JudgedFact => {
+    if (said === undefined) {
+      return { id, fact: undefined, transfer: undefined, judgement: { outcome: 'exception', reason: 'unreadable' } }
     }
-    const found = latest.get(fact.transferId) ?? known.get(id)
+    const found = latest.get(said.transferId) ?? known.get(id)
     const transfer = found && reference !== undefined ? { ...found, reference, hasReference: true } : found
+    const fact = transfer === undefined ? said : inMovedCurrency(said, transfer)
     const policy = context.amountPolicy ?? 'hold'
     const scale = context.catalog.valueType(transfer?.amount.currency ?? '')?.scale ?? 0
-    const judgement = judgeFact(fact, transfer, { policy, scale, acceptsAmount })
+    const judgement = judgeFact(fact, transfer, { policy, scale, accepts, stated, markOwner: owners.get(id) })
     if (transfer !== undefined) latest.set(transfer.id, afterFact(transfer, fact, judgement))
     return { id, fact, transfer, judgement }
   }
@@ -224,37 +328,30 @@ function judgeAll(
 }
 
 /**
- * Gives outcomes to the engine. Returns the facts that come too early, such as those about payments that it does not know yet: the rail
- * reports them again.
+ * Gives outcomes to the engine, of payments that it knows. Returns the facts that come too early, such as those about payments that it does not
+ * know yet: the rail reports them again; and why others are not given: their reference is that of another transfer, or the engine waits for a person
+ * who says what became of the payment.
  */
-async function observe(tx: Tx, context: ServiceContext, judged: readonly JudgedFact[]): Promise<ReadonlySet<string>> {
+async function observe(
+  tx: Tx,
+  context: ServiceContext,
+  judged: readonly JudgedFact[],
+): Promise<{ readonly left: ReadonlySet<string>; readonly refused: ReadonlyMap<string, RailExceptionReason> }> {
   const left = new Set(judged.flatMap(({ id, judgement }) => (judgement.outcome === 'too_early' ? [id] : [])))
-  const applied = judged.filter(({ judgement }) => judgement.outcome === 'applied')
-  const groups = Map.groupBy(applied, ({ fact, transfer }) => `${needsNoEngine(transfer)} ${fact?.accountId}`)
-  for (const group of groups.values()) {
-    const observations = group.flatMap(({ fact }) => (fact === undefined ? [] : [observationFrom(fact)]))
-    const report = () => context.engine.transfers.observe(tx, group[0]?.fact?.accountId ?? '', observations)
-    // If the engine does not know one of them yet, the rail reports all of them again; by then the engine knows each. Until then it receives
-    // none: a transfer that it ends is posted without what the fact says of the amount.
-    const isSure = needsNoEngine(group[0]?.transfer)
-      ? await report().then(() => true)
-      : await keepIf(tx, async () => (await report()) === group.length)
-    if (!isSure) for (const { id } of group) left.add(id)
+  const refused = new Map<string, RailExceptionReason>()
+  const known = []
+  for (const { id, fact, transfer, judgement } of judged) {
+    if (judgement.outcome !== 'applied' || fact === undefined || transfer === undefined) continue
+    const owner = await findOwner(tx, context, fact, transfer)
+    if (owner === 'own') known.push(fact)
+    else if (owner === 'another') refused.set(id, 'other_reference')
+    else if (owner === 'blocked') refused.set(id, 'payment_blocked')
+    // One that has ended, by a cancellation before it was sent, say, needs no engine.
+    else if (!TransferStatus.isFinal(transfer.status, transfer.failure)) left.add(id)
   }
-  return left
-}
-
-/** Takes back what was written unless it resolves with true. */
-async function keepIf(tx: Tx, write: () => Promise<boolean>): Promise<boolean> {
-  await tx.query('savepoint facts_of_account')
-  const isKept = await write()
-  await tx.query(`${isKept ? '' : 'rollback to savepoint facts_of_account; '}release savepoint facts_of_account`)
-  return isKept
-}
-
-/** True for a transfer whose payment the engine knows, and for one that has ended, by a cancellation before it was sent, say. */
-function needsNoEngine(transfer: KnownTransfer | undefined): boolean {
-  return transfer !== undefined && (transfer.hasReference || TransferStatus.isFinal(transfer.status, transfer.failure))
+  for (const [accountId, facts] of Map.groupBy(known, (fact) => fact.accountId))
+    await context.engine.transfers.observe(tx, accountId, facts.map(observationFrom))
+  return { left, refused }
 }
 
 function observationFrom(fact: RailFact): Observation {
@@ -273,33 +370,26 @@ function detailsOf({ fact, transfer, judgement }: JudgedFact): readonly AppliedF
   ]
 }
 
-/** Incoming money that is held is in the settlement account until a person has resolved its fact. */
-function receiptsOf({ id, transfer, judgement }: JudgedFact): readonly PostedStep[] {
-  if (transfer === undefined || judgement.outcome !== 'exception' || judgement.receipt === undefined) return []
-  const { value, currency } = judgement.receipt
-  const lines = planReceipt({ valueType: currency, transferType: transfer.rail }, value)
-  return [{ posting: id, step: 'deposit', lines }]
+function returnOf(
+  { id, fact, transfer, judgement }: JudgedFact,
+  outcome: 'returned_late' | 'moved_again',
+): readonly NewReturn[] {
+  if (fact === undefined || transfer === undefined || judgement.outcome !== outcome) return []
+  const { unsent, stated } = judgement.outcome === 'returned_late' ? judgement : {}
+  return [{ id, fact: { ...fact, amount: unsent ?? stated ?? fact.amount }, transfer }]
 }
 
-/** Of a payment of which a part was sent, the rest is available again. Its end books the part. */
-function releasesOf({ id, transfer, judgement }: JudgedFact): readonly PostedStep[] {
-  const held = transfer?.post.find(({ bucket }) => bucket === 'held')
-  if (transfer === undefined || held === undefined || judgement.outcome !== 'applied') return []
-  if (judgement.received === undefined) return []
-  const { value } = Amount.subtract(transfer.amount, judgement.received)
-  const lines = [
-    { ...held, amount: `-${value}` },
-    { ...held, bucket: 'available', amount: value },
-  ] as const
-  return [{ posting: id, step: 'void', lines }]
-}
-
-function returnsOf({ id, fact, transfer, judgement }: JudgedFact): readonly NewReturn[] {
-  if (fact === undefined || transfer === undefined || judgement.outcome !== 'returned_late') return []
-  return [{ id, fact, transfer }]
+/** Deposits that go back after their mint has failed. Of one that fails with it, the end says so. */
+function goneDepositsOf({ fact, transfer, judgement }: JudgedFact): readonly string[] {
+  if (judgement.outcome !== 'applied' || fact?.kind !== 'returned' || transfer?.depositRail == null) return []
+  if (judgement.takenBack !== undefined) return []
+  const { id, status, failure } = transfer
+  return status === 'failed' && TransferStatus.isFinal(status, failure) ? [id] : []
 }
 
 function outcomeOf({ id, transfer, judgement }: JudgedFact): RailFactOutcome {
   const rail = transfer?.rail
-  return judgement.outcome === 'exception' ? { id, rail, reason: judgement.reason } : { id, rail }
+  if (judgement.outcome !== 'exception') return { id, rail }
+  const { reason, markOwner } = judgement
+  return { id, rail, reason, markOwner }
 }

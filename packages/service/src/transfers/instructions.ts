@@ -3,6 +3,7 @@ import type { ServiceContext } from '../context.ts'
 import { batch } from '../database/batch.ts'
 import { listOf, type Row, run, statement } from '../database/statement.ts'
 import { asSystem } from '../database/tenant.ts'
+import { movedAmount } from '../rail-facts/moved-amount.ts'
 import { type ReadInstruction, UnreadableInstructionError } from '../rails/gateway.ts'
 import type { RailInstruction } from '../rails/port.ts'
 import { bankAccountOf, readBankAccount } from './parties.ts'
@@ -50,7 +51,7 @@ function instructionOf(context: Pick<ServiceContext, 'secrets'>, row: Instructio
     transferId: row.id,
     accountId: row.account_id,
     flow: row.flow,
-    ...paidBy(row.quote ?? undefined, { value: row.amount_value, currency: row.amount_currency }),
+    ...paidBy(row.quote ?? undefined, movedOf(row)),
     source: {
       addressId: row.source_address_id ?? undefined,
       valueType: row.source_value_type,
@@ -72,6 +73,12 @@ function instructionOf(context: Pick<ServiceContext, 'secrets'>, row: Instructio
     statementName: row.statementName,
     deposit: row.automation_id === null ? undefined : { reference: row.source_transaction_id ?? '' },
   }
+}
+
+function movedOf(row: InstructionRow) {
+  const { amount_value: value, amount_currency: currency, flow } = row
+  const ends = { source: { valueType: row.source_value_type }, destination: { valueType: row.destination_value_type } }
+  return movedAmount({ value, currency }, flow, ends)
 }
 
 type InstructionRow = ReturnType<typeof readInstruction>

@@ -105,6 +105,21 @@ it('a debit that bounces once is presented again after a pause, and mints when i
   expect(await dueAt(first.id)).toBeUndefined()
 })
 
+it('a debit that bounced before it was through comes back behind that by itself', async () => {
+  const before = await balance()
+  const { id } = await debit('0005550101')
+  for (const status of ['failed', 'processing', 'complete']) {
+    await advanceToNext(id)
+    await reaches(id, status)
+  }
+  expect((await api.call('POST', `/simulations/transfers/${id}/return`, { body: { code: 'R10' } })).status).toBe(202)
+  await vi.waitFor(async () => {
+    await simulation().tick()
+    expect((await receivedOf(id)).at(-1)?.type).toBe('transfer.returned')
+  }, 30_000)
+  expect(await balance()).toEqual(before)
+})
+
 it('a debit that bounces three times has failed finally, and nothing was minted', async () => {
   const before = await balance()
   const { id } = await debit('0005550009')

@@ -5,8 +5,12 @@ import {
   transferStatuses,
   type WebhookEventType,
 } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
+import { afterCommit } from '../database/after-commit.ts'
 import { listOf, run, statement } from '../database/statement.ts'
+import type { RailFactKind } from '../rail-facts/fact-kind.ts'
+import { reportExceptions } from '../rail-facts/reporting.ts'
 import { recordEvents } from '../webhooks/events.ts'
 import { readTransfer, type TransferRow } from './row.ts'
 import { transferView } from './view.ts'
@@ -57,8 +61,8 @@ export interface TransferStep {
 }
 
 /**
- * Moves transfers forward, posts or voids their money and records the webhook events. Two statements for all of them. Resolves with the
- * transfers that have changed.
+ * Moves transfers forward, posts or voids their money and records the webhook events. Three statements for all of them. Resolves with the
+ * transfers that have changed. An applied fact that says otherwise becomes an exception, which is logged and counted.
  */
 export async function advanceTransfers(
   tx: Tx,
@@ -71,6 +75,10 @@ export async function advanceTransfers(
     to: steps[type],
   }))
   const rows = await run(tx, context, advance, [JSON.stringify(written), context.clock.now()])
+  if (rows.some(({ status }) => status !== 'processing')) {
+    const contradicted = await run(tx, context, selectContradicted)
+    afterCommit(tx, () => reportExceptions(context, contradicted))
+  }
   const changed = new Map(rows.map((row) => [row.id, row]))
   const recorded = given.flatMap(({ id, type, traceparent }) => {
     const row = changed.get(id)
@@ -84,6 +92,8 @@ export async function advanceTransfers(
 export function subscribeToEngine(context: ServiceContext): void {
   const types = Object.keys(steps) as readonly StepType[]
   context.engine.subscribeMany('service', types, async (events, tx) => {
+    // Events of several tenants come together. When one of their transfers is locked, they come again one by one.
+    await tx.query(`set local lock_timeout = '1s'`)
     const given = events.flatMap(({ type, transferId, transfer, traceparent }) =>
       isStep(type)
         ? [{ id: transferId, type, failure: transfer.failure, reference: transfer.remoteId, traceparent }]
@@ -97,4 +107,16 @@ const advance = statement(
   'transfer_advance_many',
   `select ${listOf(readTransfer)} from {{schema}}.transfer_advance_many($1::jsonb, $2)`,
   readTransfer,
+)
+
+const readContradicted = rowDecoder('rail fact', {
+  id: Column.text,
+  kind: Column.word<RailFactKind>(),
+  rail: Column.nullable(Column.text),
+})
+
+const selectContradicted = statement(
+  'rail_fact_contradicted',
+  'select id, kind, rail from {{schema}}.rail_fact_contradicted()',
+  (row) => ({ ...readContradicted(row), reason: 'status_contradicted' as const }),
 )

@@ -4,6 +4,7 @@ import type { PostalAddress } from '../addresses/addresses.ts'
 import type { ServiceContext } from '../context.ts'
 import { askFor } from '../database/asking-client.ts'
 import type { AgreedQuote } from '../quotes/use.ts'
+import { movedAmount } from '../rail-facts/moved-amount.ts'
 import { foreignId, foreignText } from '../rails/foreign-value.ts'
 import { isInboundWire } from '../rails/inbound-wire.ts'
 import type { RailInstruction, RailLeg } from '../rails/port.ts'
@@ -48,7 +49,7 @@ export function newInstruction(transfer: {
     transferId: id,
     accountId,
     flow,
-    ...paidBy(quote, request.amount),
+    ...paidBy(quote, movedAmount(request.amount, flow, request)),
     source: railLeg(request.source, parties.source),
     destination: railLeg(request.destination, parties.destination),
     wireMemo: request.destination.wireMemo,
@@ -57,7 +58,7 @@ export function newInstruction(transfer: {
   }
 }
 
-/** What a rail pays: with a quote, the amount of the destination. */
+/** What a rail pays: with a quote, the amount of the destination, and otherwise what it moves. */
 export function paidBy(quote: AgreedQuote | undefined, amount: Amount): Pick<RailInstruction, 'amount' | 'quote'> {
   if (quote === undefined) return { amount }
   const { reference, rate, sourceAmount, destinationAmount } = quote

@@ -201,7 +201,12 @@ it('a part that an earlier release has booked with a padded id is not booked aga
   await report([await partOf(transfer, { returnReference: 'RET-1' })])
   expect(await payments.balance()).toBe(before)
   expect(await payments.exceptions({ transferId: transfer.id })).toMatchObject([{ reason: 'possible_repeat' }])
+  // Once a person has to decide about one, the others wait, too.
   await report([await partOf(transfer, { returnReference: 'RET-2' })])
+  expect(await payments.balance()).toBe(before)
+  const [, other] = await payments.exceptions({ transferId: transfer.id })
+  expect(other).toMatchObject({ reason: 'disputed' })
+  await payments.resolve(other?.id ?? '', 'apply')
   expect(await payments.balance()).toBe(before + 5)
 })
 

@@ -116,7 +116,8 @@ function quoteView({ id, rate, sourceAmount, destinationAmount }: AgreedQuote): 
 function failureView(failure: TransferFailure): Readonly<Record<string, unknown>> {
   const { type, code, detail, occurredAt, retriable, achReturn } = failure
   return {
-    type,
+    // What a person has decided is no type of the contract; the code says it.
+    type: type === 'not_paid' ? 'unknown' : type,
     code,
     detail,
     occurred_at: occurredAt,

@@ -1,7 +1,7 @@
 import type { Clock } from '@outlay/core'
 import { type Agent, request } from 'undici/index.js'
 import type { ServiceContext } from '../context.ts'
-import { asSystem } from '../database/tenant.ts'
+import { asWorker } from '../database/tenant.ts'
 import { traceDelivery } from '../telemetry.ts'
 import type { ClaimedDelivery } from './delivery-claim.ts'
 import type { DeliveryOutcome } from './delivery-store.ts'
@@ -144,7 +144,7 @@ export function createDisabler(context: ServiceContext, onEnded: () => void): Di
   const perform = async (before: Promise<void>, registrationId: string) => {
     await before
     try {
-      await disableWebhook(asSystem(context), context, registrationId, 'The endpoint answered 410.')
+      await disableWebhook(asWorker(context), context, registrationId, 'The endpoint answered 410.')
     } catch (error) {
       context.logger.warn({ error: nameOf(error) }, 'A webhook whose endpoint is gone cannot be disabled now.')
     }

@@ -1,4 +1,5 @@
 import type { ServiceContext } from '../context.ts'
+import { isLocked } from '../database/passing-error.ts'
 import { type Executor, run, statement } from '../database/statement.ts'
 
 /** What one attempt says about the endpoint it went to. */
@@ -57,7 +58,12 @@ export async function reportEndpoints(
   if (recovered.length > 0) await run(executor, context, deleteRecovered, [recovered])
   if (failed.size > 0) {
     const values = [JSON.stringify([...failed.values()]), now, firstHoldMs]
-    await run(executor, context, countFailures, values)
+    try {
+      await run(executor, context, countFailures, values)
+    } catch (error) {
+      if (!isLocked(error)) throw error
+      await run(executor, context, countFreeFailures, values)
+    }
   }
 }
 
@@ -89,20 +95,20 @@ const markProven = statement(
    update {{schema}}.webhook_registration r set proven = true from chosen where r.id = chosen.id`,
 )
 
-// Locks are taken in the order of the keys, so that no two processes wait for each other.
+// One that is locked is deleted after a later success.
 const deleteRecovered = statement(
   'webhook_endpoint_recover',
   `with chosen as materialized (
-     select key from {{schema}}.webhook_endpoint where key = any ($1) order by key for update
+     select key from {{schema}}.webhook_endpoint where key = any ($1) order by key for update skip locked
    )
    delete from {{schema}}.webhook_endpoint e using chosen where e.key = chosen.key`,
 )
 
-// What fails while its endpoint is held was sent before, and holds it no longer.
-const countFailures = statement(
-  'webhook_endpoint_fail',
-  `insert into {{schema}}.webhook_endpoint as e (key, tolerance, longest_hold_ms, failures, holds, held_until)
-   select key, least(tolerance, enough), "longestMs", failures,
+/** What fails while its endpoint is held was sent before, and holds it no longer. Locks are taken in the order of the keys. */
+const countText = (before = '', where = '') =>
+  `${before}
+   insert into {{schema}}.webhook_endpoint as e (key, tolerance, longest_hold_ms, failures, holds, held_until)
+   select given.key, least(tolerance, enough), "longestMs", failures,
           case when failures >= least(tolerance, enough) then 1 else 0 end,
           case when failures >= least(tolerance, enough) then $2::timestamptz + $3 * interval '1 millisecond' else $2 end
      from jsonb_to_recordset($1::jsonb) as given
@@ -110,7 +116,8 @@ const countFailures = statement(
      left join lateral (
        select 1::smallint as enough from {{schema}}.webhook_endpoint a where a.key = given.host and a.failures >= a.tolerance
      ) a on true
-    order by key
+    ${where}
+    order by given.key
    on conflict (key) do update
       set tolerance = excluded.tolerance,
           (failures, holds, held_until, probing) = (
@@ -122,7 +129,23 @@ const countFailures = statement(
           from (
             select e.failures + excluded.failures >= excluded.tolerance and (e.probing or e.held_until <= $2::timestamptz) as is_over
           ) decision
-      )`,
+      )`
+
+const countFailures = statement('webhook_endpoint_fail', countText())
+
+/** Those that another transaction has locked are not counted this time: the counts of others must not be lost with them. */
+const countFreeFailures = statement(
+  'webhook_endpoint_fail_free',
+  countText(
+    `with free as materialized (
+     select key from {{schema}}.webhook_endpoint
+      where key = any (array(select g.key from jsonb_to_recordset($1::jsonb) as g (key text)))
+      order by key
+        for update skip locked
+   )`,
+    `where given.key in (select free.key from free)
+       or not exists (select from {{schema}}.webhook_endpoint k where k.key = given.key)`,
+  ),
 )
 
 const deleteForgotten = statement(

@@ -81,3 +81,30 @@ it('cancels the many deliveries of an endpoint that is gone in small transaction
   expect(rows).toEqual([11, cancelSize, cancelSize].map((count) => ({ status: 'canceled', count })))
   expect((await deliveries())[0]).toMatchObject({ status: 'canceled' })
 })
+
+it('delivers to others while a transaction has locked what is known of an endpoint that fails', async () => {
+  held.length = 0
+  const [failing, free] = [await notify(), await notify()]
+  const endpoint = `select key from ${testSchema}.webhook_endpoint where key like $1 for update`
+  const delivery = startWebhookDelivery(context, { clock: manualClock(new Date().toISOString()) })
+  await expect.poll(() => held.length, { timeout: 10_000 }).toBe(2)
+  for (const response of held.splice(0)) response.writeHead(500).end()
+  await expect.poll(() => failing.deliveries(), { timeout: 10_000 }).toMatchObject([{ attempts: 1, last_status: 500 }])
+  await inTransaction(context, async (tx) => {
+    await expect.poll(async () => (await tx.query(endpoint, ['%'])).rowCount, { timeout: 10_000 }).toBeGreaterThan(0)
+    const { accountId } = free
+    await inTransaction(context, (other) =>
+      recordEvent(other, context, { accountId, type: 'transfer.created', data: {} }),
+    )
+    await expect.poll(() => held.length, { timeout: 10_000 }).toBe(1)
+    held[0]?.writeHead(500).end()
+    const failed = { last_status: 500 }
+    await expect.poll(() => free.deliveries(), { timeout: 10_000 }).toMatchObject([failed, failed])
+    await inTransaction(context, (other) =>
+      recordEvent(other, context, { accountId, type: 'transfer.created', data: {} }),
+    )
+    await expect.poll(() => held.length, { timeout: 10_000 }).toBe(2)
+  })
+  held[1]?.writeHead(204).end()
+  await delivery.stop()
+})

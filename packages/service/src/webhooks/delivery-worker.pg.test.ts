@@ -99,6 +99,13 @@ it('shows the secret once and signs every delivery twice', async () => {
   expect(stored[0].text).not.toContain(webhook.secret)
 })
 
+it('is registered for the events of either spelling', async () => {
+  const path = `/accounts/${await service.createAccount(token)}/webhooks`
+  const body = { url: `${base}/camel`, eventTypes: ['transfer.failed'] }
+  const { status, json } = await service.call(path, { method: 'POST', token, key: 'camel-webhook', body })
+  expect([status, json['event_types']]).toEqual([201, ['transfer.failed']])
+})
+
 it('replays the registration with the same secret', async () => {
   const accountId = await service.createAccount(token)
   const call = { method: 'POST', token, key: 'replayed-webhook', body: { url: `${base}/replayed` } }
@@ -363,7 +370,9 @@ it('changes, disables, lists and removes a webhook', async () => {
   const { accountId, subscription, webhook, record } = await subscribe('/managed')
   const patch = (body: unknown) => service.call(subscription, { method: 'PATCH', token, body })
   expect((await patch({ event_types: ['transfer.failed'] })).json['event_types']).toEqual(['transfer.failed'])
-  expect((await patch({ event_types: ['nonsense'] })).status).toBe(422)
+  expect((await patch({ eventTypes: ['transfer.canceled'] })).json['event_types']).toEqual(['transfer.canceled'])
+  const refused = await patch({ eventTypes: ['nonsense'] })
+  expect([refused.status, refused.json['errors']]).toMatchObject([422, [{ source: { pointer: '/eventTypes/0' } }]])
   expect((await patch({ status: 'disabled' })).json['status']).toBe('disabled')
   await record('transfer.failed')
   const { json } = await service.call<{ webhooks: WebhookResource[] }>(`/accounts/${accountId}/webhooks`, { token })

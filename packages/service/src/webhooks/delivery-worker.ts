@@ -1,6 +1,6 @@
 import type { Clock } from '@outlay/core'
 import type { ServiceContext } from '../context.ts'
-import { asSystem } from '../database/tenant.ts'
+import { asSystem, asWorker } from '../database/tenant.ts'
 import {
   attemptDelivery,
   type Courier,
@@ -39,6 +39,9 @@ export interface WebhookDelivery {
 }
 
 const claimSize = 32
+
+/** How long the count of failures waits for a lock, in milliseconds: results and claims wait for it. */
+const endpointLockMs = 250
 
 /** A delivery that takes longer is slow, in milliseconds: others need not wait for it. */
 const slowAfterMs = 2_000
@@ -216,8 +219,9 @@ function giveUpShare(round: Round): { end(): void } {
 async function flush(round: Round): Promise<void> {
   const { context, clock } = round.courier
   // Before the results: the next claim reads what is held now. Results must not wait for what is only known for later.
-  await reportEndpoints(asSystem(context), context, round.reports.splice(0), clock.now()).catch((error) =>
-    context.logger.warn({ error: nameOf(error) }, 'Failures of endpoints of webhooks cannot be counted now.'),
+  await reportEndpoints(asWorker(context, endpointLockMs), context, round.reports.splice(0), clock.now()).catch(
+    (error) =>
+      context.logger.warn({ error: nameOf(error) }, 'Failures of endpoints of webhooks cannot be counted now.'),
   )
   const settlements = [...round.settled, ...round.locked]
   if (settlements.length === 0) return

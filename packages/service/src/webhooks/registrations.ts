@@ -3,6 +3,7 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { type Executor, type Row, run, statement } from '../database/statement.ts'
+import { snakeCased } from '../http/body-shape.ts'
 import { textSchema } from '../schema/primitive.ts'
 import { patternsFor } from './events.ts'
 import { outgoingPolicyOf, parseOutgoingUrl } from './outgoing-url.ts'
@@ -194,7 +195,7 @@ function tooManyWebhooks(): OutlayError {
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(body)
+  const parsed = schema.safeParse(snakeCased(body))
   if (parsed.success) return parsed.data
   const [first, ...rest] = parsed.error.issues.map(
     (issue): Issue => ({ field: issue.path.map(String).join('.'), code: 'invalid_request', message: issue.message }),

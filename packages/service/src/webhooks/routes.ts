@@ -3,6 +3,7 @@ import { isId, notFound, requireAccount } from '../clients/authenticate.ts'
 import { inClientTransaction, type ServiceContext } from '../context.ts'
 import { asClient } from '../database/tenant.ts'
 import { readJson } from '../http/body.ts'
+import { inSpellingOf } from '../http/body-shape.ts'
 import { readChoices } from '../http/filters.ts'
 import { pageOf, readPage } from '../http/pagination.ts'
 import type { RouteModule, ServiceRequest } from '../http/request.ts'
@@ -94,8 +95,8 @@ const mountSubscriptions: RouteModule = (app, context: ServiceContext) => {
     const { accountId, clientId } = await requireAccount(c, context, 'webhooks:write')
     const subscriptionId = subscriptionIdOf(c)
     const body = await readJson(c)
-    const changed = await inClientTransaction(context, clientId, (tx) =>
-      changeWebhook(tx, context, accountId, subscriptionId, body),
+    const changed = await inSpellingOf(body, () =>
+      inClientTransaction(context, clientId, (tx) => changeWebhook(tx, context, accountId, subscriptionId, body)),
     )
     return c.json(webhookView(context, found(changed)))
   })

@@ -25,6 +25,8 @@ export interface GatewaySubject {
   readonly submits?: RequestMatch | undefined
   /** A request that the provider refuses for good. Without it, refusals are not tested. */
   refused?(): TransferRequest
+  /** Lets the provider accept what `refused` asks for from now on. Without it, it is not tested that `keyClosed` is true. */
+  permit?(): void | Promise<void>
   /** A request that the provider refuses for want of money. Without it, that is not tested. */
   unfunded?(): TransferRequest
   /** Gives the money that `unfunded` lacks. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Amount } from '@outlay/core'
 import { expect, it, onTestFinished } from 'vitest'
 import type { FinalFault } from '../faults.ts'
 import type { GatewayBench } from './gateway-bench.ts'
@@ -49,6 +50,7 @@ export function describeReading(bench: GatewayBench): void {
     expect(await get(id)).toMatchObject({ remoteId: id, status: 'complete', failure: null })
   })
 
+  describePaidAmount(bench)
   it.runIf(subject.fail !== undefined)('reads why a payment failed', async () => {
     const id = await bench.insist(bench.submission())
     await subject.fail?.(id)
@@ -85,4 +87,20 @@ export function describeReading(bench: GatewayBench): void {
       await expect(readPage(undefined, 10)).rejects.toThrow()
     },
   )
+}
+
+/** How much it says was paid. */
+function describePaidAmount(bench: GatewayBench): void {
+  const { subject } = bench
+  it.runIf(subject.complete !== undefined)('says of a complete payment the amount that was paid, or none', async () => {
+    const submission = bench.submission()
+    const id = await bench.insist(submission)
+    await subject.complete?.(id)
+    const paid = (await subject.gateway.get(subject.accountId, id, { signal: AbortSignal.timeout(patienceMs) }))
+      ?.transfer?.amount
+    const { amount } = submission.request
+    // Nothing but the whole was paid here. The engine does not compare another currency.
+    if (paid?.currency === amount.currency)
+      expect(Amount.equals(paid, amount), `${paid.value} for ${amount.value}`).toBe(true)
+  })
 }

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { waitUntil } from '../harness.ts'
 import { claimsNoEffect, type GatewayBench, type GatewaySubject, openBench, type Through } from './gateway-bench.ts'
 import { describeFaults } from './gateway-faults.ts'
+import { describeClosedKeys } from './gateway-keys.ts'
 import { describeReading } from './gateway-reading.ts'
 
 /**
@@ -27,6 +28,7 @@ export function describeGateway(name: string, open: (through: Through) => Promis
   describe(`the gateway ${name}`, async () => {
     const bench = await openBench(open)
     describeEffects(bench)
+    describeClosedKeys(bench)
     describeInterruptions(bench)
     describeFaults(bench)
     describeReading(bench)

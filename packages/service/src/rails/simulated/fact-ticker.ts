@@ -81,6 +81,32 @@ export function createFactTicker(options: FactTickerOptions): FactTicker {
   }
 }
 
+/** What became of one batch. */
+export interface ReportedBatch {
+  /** How many facts it had. */
+  readonly read: number
+  readonly accepted: number
+  /** Names of those that were not accepted. */
+  readonly refused: readonly string[]
+}
+
+/**
+ * Makes a reporter of batches. What was not accepted is left out of the further batches of its round, so that it hides nothing that is due behind
+ * it, and is reported again in the next round.
+ */
+export function reportBatches(size: number, report: (except: readonly string[]) => Promise<ReportedBatch>): Reporter {
+  const refused = new Set<string>()
+  return async () => {
+    for (;;) {
+      const batch = await report([...refused])
+      for (const name of batch.refused) refused.add(name)
+      const isLast = batch.read < size
+      if (isLast) refused.clear()
+      if (batch.accepted > 0 || isLast) return batch.accepted
+    }
+  }
+}
+
 /** Makes the reporter of facts about payments. */
 export function reportPayments(
   options: Pick<FactTickerOptions, 'pool' | 'schema' | 'virtualClock'> & {
@@ -88,19 +114,22 @@ export function reportPayments(
   },
   listen: RailFactListener,
 ): Reporter {
-  return () =>
+  return reportBatches(batchSize, (except) =>
     inTransaction(options, async (tx) => {
       const now = options.virtualClock.now()
-      const due = await lockDuePayments(tx, options, now, batchSize)
-      if (due.length === 0) return 0
+      const due = await lockDuePayments(tx, options, now, batchSize, except)
+      if (due.length === 0) return { read: 0, accepted: 0, refused: [] }
       const accepted = await listen(due.map(factOf))
       const steps = []
+      const refused = []
       for (const payment of due) {
         if (accepted.has(payment.reference)) steps.push(await nextStep(payment, now, options.nextSequence))
+        else refused.push(payment.transfer_id)
       }
       if (steps.length > 0) await advancePayments(tx, options, steps)
-      return steps.length
-    })
+      return { read: due.length, accepted: steps.length, refused }
+    }),
+  )
 }
 
 /** The next fact of a payment. Only the last one has information about the destination. */
@@ -118,5 +147,7 @@ function factOf(payment: StoredRailPayment): RailFact {
     reachedAt: kind === 'accepted' ? payment.represented_at?.toISOString() : undefined,
     source: payment.source ?? undefined,
     destination: kind === 'settled' ? (payment.destination ?? undefined) : undefined,
+    // Each presentment comes back once.
+    returnReference: kind === 'returned' ? `${payment.reference}R${payment.presentment ?? 1}` : undefined,
   }
 }

@@ -85,14 +85,15 @@ export async function findDue(
   return row ?? { offsetMs: 0, due: false }
 }
 
-/** Locks due payments that no other process has locked. */
+/** Locks due payments that no other process has locked, except those of some transfers. */
 export function lockDuePayments(
   tx: PoolClient,
   context: Schema,
   now: Date,
   limit: number,
+  exceptTransfers: readonly string[],
 ): Promise<readonly StoredRailPayment[]> {
-  return run(tx, context, lockDue, [now, limit])
+  return run(tx, context, lockDue, [now, limit, exceptTransfers])
 }
 
 /** Moves payments to their due state, and writes their next step. */
@@ -229,7 +230,7 @@ const lockDue = statement(
                ))
           end as route
      from {{schema}}.rail_payment p
-    where p.next_at <= $1
+    where p.next_at <= $1 and p.transfer_id <> all ($3::text[])
     order by p.next_at
     limit $2
       for update of p skip locked`,

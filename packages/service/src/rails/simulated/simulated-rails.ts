@@ -6,6 +6,7 @@ import {
   type PaymentDetails,
   type WireInstructions,
 } from '@outlay/core'
+import { foreignLogger } from '@outlay/core/adapter'
 import type { Pool } from 'pg'
 import { withinAskersShare } from '../../database/asking-client.ts'
 import { batch } from '../../database/batch.ts'
@@ -85,8 +86,24 @@ export interface SimulatedRailsOptions {
   readonly tickIntervalMs?: number | undefined
 }
 
+const made = new WeakSet<Rails>()
+
+/**
+ * The simulation of rails that are simulated as a whole: what `createSimulatedRails` has made. A copy of it with members of real rails has none, since
+ * whoever has the simulation makes money.
+ */
+export function simulationOf(rails: Rails | SimulatedRails): RailSimulation | undefined {
+  return made.has(rails) && 'simulation' in rails ? rails.simulation : undefined
+}
+
 /** Makes simulated rails. Magic inputs are listed in `magic.ts`, times in `timing.ts`. */
 export function createSimulatedRails(options: SimulatedRailsOptions): SimulatedRails {
+  const rails = assembleRails({ ...options, logger: foreignLogger(options.logger) })
+  made.add(rails)
+  return rails
+}
+
+function assembleRails(options: SimulatedRailsOptions): SimulatedRails {
   const system = asSystem(options)
   const virtualClock = createVirtualClock(options)
   const ticker = createFactTicker({ ...options, virtualClock, intervalMs: options.tickIntervalMs ?? 200 })

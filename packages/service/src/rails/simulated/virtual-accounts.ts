@@ -2,11 +2,13 @@ import { Amount, type Logger, OutlayError, type PaymentDetails } from '@outlay/c
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../../context.ts'
+import { sqlStateOf } from '../../database/conflict.ts'
+import { isLocked } from '../../database/passing-error.ts'
 import { run, statement } from '../../database/statement.ts'
 import { asSystem } from '../../database/tenant.ts'
 import type { DepositFact, VirtualAccountBank, VirtualAccountFact, VirtualAccountListener } from '../port.ts'
 import { toEastern } from './banking-day.ts'
-import type { Reporter } from './fact-ticker.ts'
+import { type Reporter, reportBatches } from './fact-ticker.ts'
 import { imad, traceNumber } from './reference.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
@@ -112,14 +114,17 @@ function reportOpened(options: VirtualAccountsOptions, listener: VirtualAccountL
     automationId: row.automationId,
     instructions: { ...simulatedBank, accountNumber: accountNumberOf(row.sequence), memo: null },
   })
-  return () =>
+  return reportBatches(batchSize, (except) =>
     inTransaction(options, async (tx) => {
       const now = options.virtualClock.now()
-      const due = await run(tx, options, lockReady, [now, batchSize])
+      const due = await run(tx, options, lockReady, [now, batchSize, except])
       const reported = await eachApplied(options, due, (row) => listener.opened(fact(row)))
-      await run(tx, options, updateReported, [reported.map(([row]) => row.automationId)])
-      return reported.length
-    })
+      const accepted = new Set(reported.map(([row]) => row.automationId))
+      await run(tx, options, updateReported, [[...accepted]])
+      const refused = due.map(({ automationId }) => automationId).filter((id) => !accepted.has(id))
+      return { read: due.length, accepted: reported.length, refused }
+    }),
+  )
 }
 
 function reportDeposits(options: VirtualAccountsOptions, listener: VirtualAccountListener): Reporter {
@@ -131,27 +136,36 @@ function reportDeposits(options: VirtualAccountsOptions, listener: VirtualAccoun
     amount: { value: row.amount, currency: 'USD' },
     details: row.details,
   })
-  return () =>
+  return reportBatches(batchSize, (except) =>
     inTransaction(options, async (tx) => {
-      const due = await run(tx, options, lockDeposits, [batchSize])
+      const due = await run(tx, options, lockDeposits, [batchSize, except])
       const reported = await eachApplied(options, due, (row) => listener.deposited(fact(row)))
       for (const [row, { outcome }] of reported) await writeVerdict(tx, options, row, outcome)
-      return reported.length
-    })
+      const accepted = new Set(reported.map(([row]) => row.bankReference))
+      const refused = due.map(({ bankReference }) => bankReference).filter((one) => !accepted.has(one))
+      return { read: due.length, accepted: reported.length, refused }
+    }),
+  )
 }
 
-/** Reports one fact after the other. One that is not accepted does not stop the next ones. */
-async function eachApplied<Row, Answer>(
+/**
+ * Reports one fact after the other. One that is not accepted does not stop the next ones, except those of an automation that another transaction has
+ * locked: each would wait for it.
+ */
+async function eachApplied<Row extends { readonly automationId: string }, Answer>(
   { logger }: VirtualAccountsOptions,
   rows: readonly Row[],
   report: (row: Row) => Promise<Answer>,
 ): Promise<readonly (readonly [Row, Answer])[]> {
   const accepted: (readonly [Row, Answer])[] = []
+  const locked = new Set<string>()
   for (const row of rows) {
+    if (locked.has(row.automationId)) continue
     try {
       accepted.push([row, await report(row)])
     } catch (error) {
-      const name = error instanceof Error ? error.name : typeof error
+      if (isLocked(error)) locked.add(row.automationId)
+      const name = sqlStateOf(error) ?? (error instanceof Error ? error.name : typeof error)
       logger.warn({ error: name }, 'A fact about a virtual account was not accepted; the rails report it again.')
     }
   }
@@ -192,7 +206,7 @@ const selectOwner = statement(
 const lockReady = statement(
   'rail_virtual_account_lock_ready',
   `select automation_id, sequence::text as sequence from {{schema}}.rail_virtual_account
-    where ready_at <= $1
+    where ready_at <= $1 and automation_id <> all ($3::text[])
     order by ready_at
     limit $2
       for update skip locked`,
@@ -224,7 +238,7 @@ const lockDeposits = statement(
   `select d.automation_id, d.transfer_type, d.bank_reference, d.amount, d.details, v.sequence::text as sequence
      from {{schema}}.rail_deposit d
      join {{schema}}.rail_virtual_account v using (automation_id)
-    where d.verdict is null
+    where d.verdict is null and d.bank_reference <> all ($2::text[])
     order by d.position
     limit $1
       for update of d skip locked`,

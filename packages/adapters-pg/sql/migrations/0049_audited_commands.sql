@@ -1,0 +1,2 @@
+-- Every command of a person has an entry in the audit: those that hold payments back even where it cannot be written, and closing a batch by a role that may
+-- not write the audit. Functions: try_audit, close_batch, lock_account_limits.

@@ -1,0 +1,2 @@
+-- An acceptance is written by one statement, and a fetch reads its transfers fewer times. Functions alone: settle_accepted, settle_others, metadata_of_all, id_pairs and
+-- transfers_of_jobs are new; settle, begin_attempts, fetch_for_gateways and queue_activate have changed; id_part is gone.

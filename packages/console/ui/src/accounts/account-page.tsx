@@ -1,0 +1,174 @@
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { type Answer, call, type Place } from '../api/client.ts'
+import { useMay } from '../api/permissions.ts'
+import { useRead } from '../api/queries.ts'
+import { ActionButtons, type Offer } from '../parts/action-buttons.tsx'
+import { ActionDialog } from '../parts/action-dialog.tsx'
+import { capitalize, Moment, writeAge, writeCount } from '../parts/format.tsx'
+import { Facts, Page, Panel } from '../parts/page.tsx'
+import { Read } from '../parts/states.tsx'
+
+type Account = Answer<'GET /accounts/:accountId'>
+
+const effects = {
+  pause: 'Its transfers are not submitted until it is resumed.',
+  resume: 'Its transfers are submitted again.',
+  stop: 'Nothing is sent for it, in any worker, until it is started.',
+  start: 'Its stop ends.',
+  'funds-arrived': 'Its transfers that await funds are sent again.',
+  'retry-credentials': 'Its refused credentials are probed now.',
+} as const
+
+type Verb = keyof typeof effects
+
+const offerOf = (verb: Verb, accountId: string): Offer => {
+  const label = capitalize(verb.replaceAll('-', ' '))
+  return {
+    ...{ label, title: `${label}: ${accountId}`, verb: label, isDangerous: verb === 'stop' || verb === 'pause' },
+    effect: <p>{effects[verb]}</p>,
+    async run(reason) {
+      const place = `POST /accounts/:accountId/${verb}` as const satisfies Place
+      const { changed, count } = await call(place, { params: { accountId }, body: { reason } })
+      if (!changed) return 'It was so before; nothing was changed.'
+      return count === null ? `${label}: done.` : `${label}: ${writeCount(count)} transfers.`
+    },
+  }
+}
+
+const fitting = ({ paused, stopped, credentialsRefused, backlog }: Account): readonly Verb[] => [
+  paused ? 'resume' : 'pause',
+  stopped === null ? 'stop' : 'start',
+  ...(backlog.some(({ awaitingFunds }) => awaitingFunds > 0) ? (['funds-arrived'] as const) : []),
+  ...(credentialsRefused ? (['retry-credentials'] as const) : []),
+]
+
+/** One account: what keeps it from sending, its limits, and what waits. */
+export function AccountPage({ id }: { readonly id: string }) {
+  const may = useMay()
+  const account = useRead('GET /accounts/:accountId', { params: { accountId: id } }, { everyMs: 30_000 })
+  const one = account.data
+  const offers = one === undefined || !may('act', id) ? [] : fitting(one).map((verb) => offerOf(verb, id))
+  return (
+    <Page
+      title={id}
+      lead={<Link href={`/transfers?accountId=${encodeURIComponent(id)}`}>Its transfers</Link>}
+      actions={offers.length === 0 ? undefined : <ActionButtons offers={offers} />}
+    >
+      <Read of={account} what="Reading the account">
+        {(found) => (
+          <>
+            <States of={found} />
+            <div className="columns">
+              <Panel title="What waits">
+                {found.backlog.length === 0 ? <p className="muted">Everything is settled.</p> : null}
+                {found.backlog.map((row) => (
+                  <Facts
+                    key={row.gateway}
+                    of={[
+                      ['Gateway', row.gateway],
+                      ['Held', writeCount(row.held)],
+                      ['Queued', writeCount(row.queued)],
+                      ['Sending', writeCount(row.submitting)],
+                      ['Awaiting funds', writeCount(row.awaitingFunds)],
+                      ['At the service', writeCount(row.submitted)],
+                      ['Blocked', writeCount(row.blocked)],
+                      ['Oldest unsent', row.oldestUnsubmittedAt === null ? 'none' : writeAge(row.oldestUnsubmittedAt)],
+                    ]}
+                  />
+                ))}
+              </Panel>
+              <Limits of={found} mayChange={may('configure', id)} />
+            </div>
+          </>
+        )}
+      </Read>
+    </Page>
+  )
+}
+
+function States({ of: { paused, stopped, credentialsRefused, throttledUntil } }: { readonly of: Account }) {
+  if (!paused && stopped === null && !credentialsRefused && throttledUntil === null) return null
+  return (
+    <div className="banner stack" role="note">
+      {paused ? <strong>Paused: nothing is submitted for it.</strong> : null}
+      {stopped === null ? null : (
+        <strong>
+          Stopped since <Moment at={stopped.since} />
+          {stopped.actor === null ? '' : ` by ${stopped.actor}`}.
+        </strong>
+      )}
+      {credentialsRefused ? <strong>The service refuses its credentials.</strong> : null}
+      {throttledUntil === null ? null : (
+        <strong>
+          Throttled until <Moment at={throttledUntil} />.
+        </strong>
+      )}
+    </div>
+  )
+}
+
+const names = ['ratePerSecond', 'concurrency', 'weight'] as const
+const labels = { ratePerSecond: 'Submissions a second', concurrency: 'Submissions at once', weight: 'Weight' } as const
+
+function Limits({ of: account, mayChange }: { readonly of: Account; readonly mayChange: boolean }) {
+  const [fields, setFields] = useState<Readonly<Record<string, string>>>()
+  const write = (value: number | null) => (value === null ? 'no limit' : String(value))
+  const values = fields ?? {}
+  const isWrong = names.some((name) => Number.isNaN(Number(values[name] ?? '')))
+  return (
+    <Panel
+      title="Limits"
+      actions={
+        mayChange ? (
+          <button
+            type="button"
+            className="button"
+            onClick={() =>
+              setFields(
+                Object.fromEntries(names.map((name) => [name, account[name] === null ? '' : String(account[name])])),
+              )
+            }
+          >
+            Change
+          </button>
+        ) : undefined
+      }
+    >
+      <Facts of={names.map((name) => [labels[name], write(account[name])] as const)} />
+      {mayChange ? null : <p className="muted">You may not change them.</p>}
+      <ActionDialog
+        onClose={() => setFields(undefined)}
+        action={
+          fields === undefined
+            ? undefined
+            : {
+                ...{ title: `Limits of ${account.accountId}`, verb: 'Change', isReady: !isWrong },
+                effect: <p>They hold from the next claim on, in every worker. An empty field is no limit.</p>,
+                async run(reason) {
+                  const limits = Object.fromEntries(
+                    names.map((name) => [name, values[name] === '' ? null : Number(values[name])]),
+                  )
+                  await call('PATCH /accounts/:accountId/limits', {
+                    params: { accountId: account.accountId },
+                    body: { reason, ...limits },
+                  })
+                  return 'The limits are changed.'
+                },
+              }
+        }
+      >
+        {names.map((name) => (
+          <label key={name} className="field">
+            <span>{labels[name]}</span>
+            <input
+              inputMode="decimal"
+              value={values[name] ?? ''}
+              onChange={(event) => setFields({ ...values, [name]: event.target.value })}
+            />
+          </label>
+        ))}
+      </ActionDialog>
+    </Panel>
+  )
+}

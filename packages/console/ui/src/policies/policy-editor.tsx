@@ -1,0 +1,143 @@
+import { useState } from 'react'
+import type { Answer } from '../api/client.ts'
+import { ActionDialog } from '../parts/action-dialog.tsx'
+import { Panel } from '../parts/page.tsx'
+import { setPolicies } from './policies-page.tsx'
+import { Trial } from './policy-trial.tsx'
+import { describeConditions, describeConsequence, type PolicyData } from './policy-words.ts'
+
+type Current = Answer<'GET /policies'>
+
+type ReadText =
+  | { readonly policies: readonly Record<string, unknown>[]; readonly problem?: undefined }
+  | { readonly policies?: undefined; readonly problem: string }
+
+/** Reads the text of the editor as far as a browser can: the server checks what the members mean. */
+function readPolicies(text: string): ReadText {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    return { problem: error instanceof Error ? `It is no JSON: ${error.message}` : 'It is no JSON.' }
+  }
+  if (!Array.isArray(json)) return { problem: 'It has to be a list of policies.' }
+  for (const [at, one] of json.entries()) {
+    if (typeof one !== 'object' || one === null || Array.isArray(one))
+      return { problem: `Entry ${at + 1} is no policy.` }
+    const { name, approvals, hold, screen, refuse } = one as Readonly<Record<string, unknown>>
+    if (typeof name !== 'string') return { problem: `Entry ${at + 1} has no name.` }
+    if ([approvals, hold, screen, refuse].filter((kind) => kind !== undefined).length !== 1)
+      return { problem: `"${name}" needs exactly one of approvals, hold, screen and refuse.` }
+  }
+  const names = json.map(({ name }: { name: string }) => name)
+  const twice = names.find((name, at) => names.indexOf(name) < at)
+  if (twice !== undefined) return { problem: `Two policies are called "${twice}".` }
+  return { policies: json as readonly Record<string, unknown>[] }
+}
+
+const templates = {
+  'Four eyes': { name: 'large', when: { amounts: { USD: { from: '10000' } } }, approvals: [{ count: 1 }] },
+  'At night': {
+    name: 'at-night',
+    when: { time: { zone: 'Europe/Berlin', from: '20:00', to: '06:00' } },
+    hold: 'somebody checks it in the morning',
+  },
+  'New payee': {
+    name: 'new-payee',
+    when: { newCounterparty: 'account' },
+    approvals: [{ count: 1 }],
+  },
+  'Paid twice': { name: 'paid-twice', when: { lookalike: { days: 7 } }, hold: 'is it paid twice?' },
+  Refuse: { name: 'no-wires', when: { rails: ['wire'] }, refuse: 'no wires' },
+} as const
+
+/** Edits all policies as one text, says in words what it means, and sets it in place of the version that was read. */
+export function PolicyEditor({ current, onClose }: { readonly current: Current; readonly onClose: () => void }) {
+  const before = JSON.stringify(current.policies, null, 2)
+  const [text, setText] = useState(before)
+  const [isAsking, ask] = useState(false)
+  const { policies, problem } = readPolicies(text)
+  const add = (template: object) => setText(JSON.stringify([...(policies ?? []), template], null, 2))
+  return (
+    <Panel
+      title={`In place of version ${current.version}`}
+      actions={Object.entries(templates).map(([label, template]) => (
+        <button
+          key={label}
+          type="button"
+          className="button"
+          disabled={policies === undefined}
+          onClick={() => add(template)}
+        >
+          + {label}
+        </button>
+      ))}
+    >
+      <div className="columns">
+        <label className="field">
+          <span>Policies, as JSON</span>
+          <textarea
+            className="editor"
+            spellCheck={false}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+        </label>
+        <div>
+          <h3>What it means</h3>
+          {policies === undefined ? (
+            <p className="changed" role="status">
+              {problem}
+            </p>
+          ) : policies.length === 0 ? (
+            <p>Nothing is held or refused any more.</p>
+          ) : (
+            <ul className="plain">
+              {policies.map((policy) => (
+                <li key={String(policy['name'])}>
+                  <strong>{String(policy['name'])}</strong>: when {describeConditions(policy as PolicyData)},{' '}
+                  {describeConsequence(policy as PolicyData).words}.
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      </div>
+      {policies === undefined ? null : <Trial policies={policies} />}
+      <div className="dialog-actions">
+        <button type="button" className="button" onClick={onClose}>
+          Back
+        </button>
+        <button
+          type="button"
+          className="button primary"
+          disabled={policies === undefined || text === before}
+          onClick={() => ask(true)}
+        >
+          Set them …
+        </button>
+      </div>
+      <ActionDialog
+        onClose={() => ask(false)}
+        action={
+          !isAsking || policies === undefined
+            ? undefined
+            : {
+                ...{ title: 'Set the policies', verb: 'Set them', isDangerous: policies.length === 0 },
+                effect: (
+                  <p>
+                    All policies are replaced, from the commit on. Where somebody has set others since version{' '}
+                    {current.version}, nothing is done.
+                  </p>
+                ),
+                async run(reason) {
+                  const done = await setPolicies(policies, current.version, reason)
+                  onClose()
+                  return done
+                },
+              }
+        }
+      />
+    </Panel>
+  )
+}

@@ -1,0 +1,35 @@
+import { useState } from 'react'
+import { basePath, writeQuery } from '../api/client.ts'
+import { useNotice } from '../parts/notices.tsx'
+import type { Filter } from './address-filter.ts'
+
+/** Saves the filtered transfers as a file for spreadsheets. */
+export function CsvButton({ filter }: { readonly filter: Filter }) {
+  const [isSaving, setSaving] = useState(false)
+  const notify = useNotice()
+  const save = async () => {
+    setSaving(true)
+    try {
+      const response = await fetch(`${basePath}/api/transfers.csv${writeQuery(filter)}`)
+      if (!(response.headers.get('content-type') ?? '').startsWith('text/csv') || !response.ok)
+        return notify(
+          'There is no file',
+          response.status === 404 ? 'This release of the API has none.' : 'The server refused it.',
+        )
+      const link = document.createElement('a')
+      link.href = URL.createObjectURL(await response.blob())
+      link.download = 'transfers.csv'
+      link.click()
+      URL.revokeObjectURL(link.href)
+    } catch {
+      notify('There is no file', 'The server does not answer.')
+    } finally {
+      setSaving(false)
+    }
+  }
+  return (
+    <button type="button" className="button" disabled={isSaving} onClick={() => void save()}>
+      {isSaving ? 'Saving …' : 'CSV'}
+    </button>
+  )
+}

@@ -1,0 +1,83 @@
+import { type FormEvent, useState } from 'react'
+import { useLocation } from 'wouter'
+import { call, Refusal } from '../api/client.ts'
+import type { Filter } from './address-filter.ts'
+
+const ulid = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i
+
+/** Says whether a route has found something: what it does not find or does not take is not there. */
+async function tried<T>(ask: Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask
+  } catch (error) {
+    if (error instanceof Refusal && [404, 422].includes(error.problem.status)) return undefined
+    throw error
+  }
+}
+
+/** Finds one transfer by what people have at hand: its id, its id at the service, or its key with an account. */
+async function findOne(text: string, { accountId }: Filter): Promise<string | undefined> {
+  if (ulid.test(text)) {
+    const transferId = text.toUpperCase()
+    if ((await tried(call('GET /transfers/:transferId', { params: { transferId } }))) !== undefined) return transferId
+  }
+  const remote = await tried(call('GET /transfers/by-remote-id', { query: { remoteId: text } }))
+  const [first] = remote?.transfers ?? []
+  if (first !== undefined) return first.id
+  const query = { accountId: accountId ?? '', idempotencyKey: text }
+  return accountId === undefined ? undefined : (await tried(call('GET /transfers/by-key', { query })))?.transfer.id
+}
+
+/** Searches: `name=value` narrows by metadata, and anything else is an id or a key, which opens its transfer. */
+export function SearchBox({
+  filter,
+  onPair,
+}: {
+  readonly filter: Filter
+  readonly onPair: (name: string, value: string) => void
+}) {
+  const [text, setText] = useState('')
+  const [said, setSaid] = useState('')
+  const [, go] = useLocation()
+  const search = async (event: FormEvent) => {
+    event.preventDefault()
+    const wanted = text.trim()
+    if (wanted === '') return
+    const pair = /^([\w.-]{1,40})=(.+)$/.exec(wanted)
+    if (pair !== null) {
+      setText('')
+      return onPair(pair[1] ?? '', pair[2] ?? '')
+    }
+    setSaid('Searching …')
+    try {
+      const id = await findOne(wanted, filter)
+      if (id !== undefined) return go(`/transfers/${id}`)
+      const more = filter.accountId === undefined ? ' To find it by its key, filter by its account first.' : ''
+      setSaid(`No transfer has this id${filter.accountId === undefined ? '' : ' or key'}.${more}`)
+    } catch (error) {
+      setSaid(error instanceof Error ? error.message : 'It could not be searched.')
+    }
+  }
+  return (
+    <search>
+      <form className="search" onSubmit={(event) => void search(event)}>
+        <input
+          type="search"
+          aria-label="Find by id, id at the service, key, or metadata as name=value"
+          placeholder="Id, id at the service, key, or order=1042"
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value)
+            setSaid('')
+          }}
+        />
+        <button type="submit" className="button">
+          Find
+        </button>
+      </form>
+      <p className="search-said" role="status">
+        {said}
+      </p>
+    </search>
+  )
+}

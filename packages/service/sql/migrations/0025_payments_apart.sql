@@ -1,0 +1,1 @@
+-- The functions rail_fact_contradict and rail_fact_claim are new, and book_ends_of_arrivals, transfer_take_back and ulid_at come with them.

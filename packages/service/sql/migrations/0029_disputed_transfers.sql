@@ -1,0 +1,1 @@
+-- The functions rail_fact_claim, rail_fact_contradict and book_ends_of_arrivals are new, and deposit_taken_back comes with them.
