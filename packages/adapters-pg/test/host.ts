@@ -50,6 +50,8 @@ export interface TestHost {
 export async function testHost(config: pg.PoolConfig = {}): Promise<TestHost> {
   const database = await testDatabase({ key: 'outlay', prepare: migrateOutbox })
   const pool = new pg.Pool({ connectionString: database.url, max: 30, ...config })
+  // A session that a test ends may be lost while the pool closes it; only the pool reports that.
+  pool.on('error', () => undefined)
   const driver = pgDriver(pool)
   const engines: HostEngine[] = []
   const stopAll = async () => {
