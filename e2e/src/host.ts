@@ -1,5 +1,5 @@
 import { type PostgresOptions, pgDriver, postgres } from '@outlay/adapters-pg'
-import { type Clock, createEngine, type Engine, type EngineOptions, type Gateway } from '@outlay/core'
+import { type Clock, createEngine, type Engine, type EngineOptions, type Gateway, type Screener } from '@outlay/core'
 import { type HttpGatewayOptions, httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { type CrashPoints, crashPoints } from '@outlay/testing'
 import pg from 'pg'
@@ -36,6 +36,8 @@ export interface HostOptions
   readonly poolSize?: number | undefined
   /** False for a pooler without named statements. Default true. */
   readonly prepared?: boolean | undefined
+  /** Screens what policies ask it to. */
+  readonly screen?: Screener | undefined
   /** Wraps the engine's gateway. */
   readonly around?: ((gateway: Gateway) => Gateway) | undefined
 }
@@ -61,10 +63,12 @@ export function openHost(
   const gateway = withRegistrationPoints(options.around?.(http) ?? http, crash)
   const backend = postgres({ driver, logger: options.logger })
   const { telemetry } = options
-  const { clock = backend.runtime.clock, jitter, catalog, webhooks, polling = { maxDelayMs: 300 } } = options
+  const { clock = backend.runtime.clock, jitter, catalog, webhooks, screen, polling = { maxDelayMs: 300 } } = options
   const random = jitter === undefined ? backend.runtime.random : { ...backend.runtime.random, fraction: () => jitter }
   const runtime = { clock, random }
-  const engine = createEngine(crash.engine({ backend, gateway, runtime, catalog, webhooks, polling, telemetry }))
+  const engine = createEngine(
+    crash.engine({ backend, gateway, runtime, catalog, webhooks, screen, polling, telemetry }),
+  )
   engine.subscribe('effects', ['transfer.completed', 'transfer.failed'], async (event, tx) => {
     await tx.query('insert into effect (transfer_id, type) values ($1, $2)', [event.transferId, event.type])
   })

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createProbes, nodeListener } from '@outlay/adapters-pg/probes'
 import { listen } from '@outlay/example-sandbox/server'
@@ -10,6 +11,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { dashboards } from '../../scripts/monitoring/files.ts'
 import { engineMetrics, seriesOf, serviceMetrics } from '../../scripts/monitoring/metrics.ts'
 import { fillVariables } from '../../scripts/monitoring/promql.ts'
+import { type Answer, writeAnswers } from './dashboard-answers.ts'
 import { migrateHost } from './host.ts'
 import { findPrometheus, startPrometheus } from './prometheus-server.ts'
 import { openStageHost, seedClient, setStage, settleAll } from './stage.ts'
@@ -37,16 +39,26 @@ describe('metrics of a host and a service at work', async () => {
   const sandbox = running.use(await startSandbox({ databaseUrl: services.url, telemetry: telemetryOf(ofService) }))
   const stage = await setStage(sandbox.url, await sandbox.seedClient(seedClient))
   running.defer(() => stage.client.close())
-  const host = openStageHost(stage, await hosts.another(), sandbox.url, { telemetry: telemetryOf(ofHost) })
+  const host = openStageHost(stage, await hosts.another(), sandbox.url, {
+    telemetry: telemetryOf(ofHost),
+    screen: () => ({ result: 'pass' }),
+  })
   running.defer(() => host.close())
   let failures = 0
   host.engine.subscribe('fails once', ['transfer.completed'], async () => {
     failures += 1
     if (failures === 1) throw new TypeError('secret')
   })
-  const payout = stage.payout()
+  await host.transaction((tx) =>
+    host.engine.policies.set(tx, [{ name: 'sanctions', screen: 'every payee is compared with a list' }], {
+      actor: 'petra',
+      reason: 'The law asks for it.',
+    }),
+  )
+  const payouts = () => ({ ...stage.payout(), createdBy: 'payroll' })
+  const payout = payouts()
   await host.transaction((tx) => host.engine.transfers.enqueue(tx, payout))
-  await host.transaction((tx) => host.engine.transfers.enqueue(tx, stage.payout()))
+  await host.transaction((tx) => host.engine.transfers.enqueue(tx, payouts()))
   await host.engine.start()
   await settleAll(stage, host)
   await waitUntil(() => failures >= 2)
@@ -92,18 +104,18 @@ describe('metrics of a host and a service at work', async () => {
       await using server = await startPrometheus(program ?? '', jobs)
       // A rate needs two scrapes, and something in between.
       await waitUntil(async () => {
-        await host.transaction((tx) => host.engine.transfers.enqueue(tx, stage.payout()))
+        await host.transaction((tx) => host.engine.transfers.enqueue(tx, payouts()))
         await settleAll(stage, host)
         return (await server.query('sum(increase(outlay_submit_outcomes_total{job="payroll"}[1m])) > 0')).length > 0
       })
-      const queries = dashboards.flatMap(({ panels }) => panels).flatMap(({ targets = [] }) => targets)
-      const empty: string[] = []
-      for (const { expr } of queries) {
-        const found = await server.query(fillVariables(expr, '1m'))
-        if (found.length === 0) empty.push(expr)
-        if (process.env['OUTLAY_SHOW'] !== undefined)
-          for (const { metric, value } of found) console.log(expr, JSON.stringify(metric), value)
-      }
+      const answers: Answer[] = []
+      for (const { title: dashboard, panels } of dashboards)
+        for (const { title: panel, targets = [] } of panels)
+          for (const { expr } of targets)
+            answers.push({ dashboard, panel, expr, found: await server.query(fillVariables(expr, '1m')) })
+      const empty = answers.filter(({ found }) => found.length === 0).map(({ expr }) => expr)
+      const report = process.env['OUTLAY_DASHBOARD_ANSWERS']
+      if (report !== undefined) await writeFile(report, writeAnswers(answers))
       // What did not happen here: registrations of counterparties, webhooks, exceptions of rails.
       expect(empty.filter((expr) => !/outlay_(register|webhook|rail)_/.test(expr))).toEqual([])
     },

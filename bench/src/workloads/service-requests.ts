@@ -1,7 +1,7 @@
 import { exchange, type HttpContender, type HttpRequest } from '../contenders/http-contender.ts'
 import { countWrongBalances, type ServiceStage, settle } from '../contenders/service-stage.ts'
 import type { Contender } from '../contest.ts'
-import { measure } from '../measurement.ts'
+import { measure, type Stretch } from '../measurement.ts'
 
 /** Clients that send requests at once, each on a connection of its own. */
 export const clients = 16
@@ -48,6 +48,9 @@ export function readingContender(http: HttpContender, reading: Reading): Contend
   }
 }
 
+/** Does something beside a contender's load while that runs. */
+export type Beside = (load: () => Promise<Stretch>, http: HttpContender) => Promise<Stretch>
+
 /**
  * Makes a contender of creates, each under a key of its own. After each turn there are as many new transfers as answers
  * with 201, under as many ids; where the engine works, the turn ends when all are complete. The ledger is checked too.
@@ -57,6 +60,7 @@ export function createContender(
   stage: Pick<ServiceStage, 'create' | 'advance'>,
   numbers: { next: number },
   atOnce = clients,
+  beside: Beside = (work) => work(),
 ): Contender {
   const { connections, database } = http
   return {
@@ -64,11 +68,11 @@ export function createContender(
     async round(seconds) {
       const before = await countTransfers(http)
       const ids = new Set<string>()
-      const measurement = await measure(database.admin, http.usage, () =>
+      const creates = () =>
         load(seconds, atOnce, async () => {
           for (const id of idsOf(await exchange(connections, stage.create(numbers.next++), 201))) ids.add(id)
-        }),
-      )
+        })
+      const measurement = await measure(database.admin, http.usage, () => beside(creates, http))
       const made = (await countTransfers(http)) - before
       if (made !== measurement.operations || made !== ids.size) {
         throw new Error(`${http.name}: ${measurement.operations} answers, ${ids.size} ids, ${made} new transfers.`)

@@ -108,14 +108,14 @@ function wrapEngine<Tx>(
   const { backend } = options
   const wrapHandlers = (handlers: WorkHandlers<Tx>): WorkHandlers<Tx> => ({
     ...handlers,
-    async submit(claim, signal, mayBegin) {
+    async submit(...call) {
       await reach('claimed')
-      const settlement = await handlers.submit(claim, signal, mayBegin)
+      const settlement = await handlers.submit(...call)
       await reach('answered')
       return settlement
     },
-    async poll(accountId, transfers, signal) {
-      const readings = await handlers.poll(accountId, transfers, signal)
+    async poll(...call) {
+      const readings = await handlers.poll(...call)
       if (readings.observations.length > 0) await reach('polled')
       return readings
     },
@@ -133,10 +133,12 @@ function wrapEngine<Tx>(
     ...options,
     backend: {
       ...backend,
-      async enqueue(tx, transfers, traceparent) {
-        const written = await backend.enqueue(tx, transfers, traceparent)
-        mark(enqueued, tx)
-        await reach('enqueue_written')
+      async enqueue(tx, ...call) {
+        const written = await backend.enqueue(tx, ...call)
+        if (Array.isArray(written)) {
+          mark(enqueued, tx)
+          await reach('enqueue_written')
+        }
         return written
       },
       work: (handlers, work) => backend.work(wrapHandlers(handlers), work),

@@ -68,7 +68,7 @@ export const reviewedBugs: readonly Bug[] = [
     breaks: ['unknown_is_bounded', 'key_lifetime', 'one_client_while_unknown', 'one_effect', 'same_on_both_sides'],
     handlers: (handlers) => ({
       ...handlers,
-      submit: (claim, signal, mayBegin) => handlers.submit({ ...claim, unknownSince: null }, signal, mayBegin),
+      submit: (claim, ...call) => handlers.submit({ ...claim, unknownSince: null }, ...call),
     }),
   },
   {

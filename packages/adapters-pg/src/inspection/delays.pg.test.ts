@@ -1,4 +1,5 @@
 import { Id, type StoredRequest } from '@outlay/core'
+import type { NewTransfer } from '@outlay/core/adapter'
 import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
@@ -14,11 +15,11 @@ describe('delays', async () => {
     const { accountId, ...request } = samplePayout('acme') as StoredRequest & { readonly accountId: string }
     const base = { accountId, gateway: 'default', fingerprint: 'f', request, expiresAt: null }
     const id = () => Id.generate(backend.runtime.clock, backend.runtime.random)
-    await commit((tx) =>
-      backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'later', notBefore: '2999-01-01T00:00:00Z' }]),
-    )
+    const write = (transfer: Pick<NewTransfer, 'idempotencyKey' | 'notBefore'>) =>
+      commit((tx) => backend.enqueue(tx, [{ ...base, ...transfer, id: id() }], undefined, null, undefined))
+    await write({ idempotencyKey: 'later', notBefore: '2999-01-01T00:00:00Z' })
     expect(await backend.unsubmittedMs()).toBe(0)
-    await commit((tx) => backend.enqueue(tx, [{ ...base, id: id(), idempotencyKey: 'now', notBefore: null }]))
+    await write({ idempotencyKey: 'now', notBefore: null })
     await pool.query(`update outlay.transfer set created_at = created_at - interval '1 hour'`)
     await pool.query(`update outlay.event set occurred_at = occurred_at - interval '2 hours'`)
     const subscriptions = await backend.subscriptionDelays()

@@ -26,7 +26,7 @@ describe('trace contexts', async () => {
     return { id, accountId, gateway: 'default', idempotencyKey: key ?? id, fingerprint: 'f', request, ...times }
   }
   const enqueue = async (transfers: readonly NewTransfer[], trace?: string) => {
-    const enqueued = await commit((tx) => backend.enqueue(tx, transfers, trace))
+    const enqueued = await commit((tx) => backend.enqueue(tx, transfers, trace, null, undefined))
     return enqueued === 'stale' || 'facts' in enqueued ? expect.unreachable() : enqueued
   }
   const kept = async () =>
@@ -43,7 +43,7 @@ describe('trace contexts', async () => {
     expect(await kept()).toEqual({ [one.id]: traceparent })
     const lost = new Error('The host changed its mind.')
     const failing = commit(async (tx) => {
-      await backend.enqueue(tx, [transfer()], traceparent)
+      await backend.enqueue(tx, [transfer()], traceparent, null, undefined)
       throw lost
     })
     await expect(failing).rejects.toBe(lost)
@@ -99,7 +99,7 @@ describe('trace contexts', async () => {
   it('are not kept for a transfer that its batch refuses', async () => {
     const refused = commit((tx) =>
       backend
-        .enqueue(tx, [{ ...transfer(), batchId: '01J0000000000000000000000Z' as Id }], traceparent)
+        .enqueue(tx, [{ ...transfer(), batchId: '01J0000000000000000000000Z' as Id }], traceparent, null, undefined)
         .catch((error: unknown) => error),
     )
     expect(await refused).toMatchObject({ code: 'conflict', field: 'batchId' })

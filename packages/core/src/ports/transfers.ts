@@ -16,9 +16,9 @@ export interface TransferPort<Tx> {
   enqueue(
     tx: Tx,
     transfers: readonly NewTransfer[],
-    traceparent?: string | undefined,
-    policyTag?: string | null,
-    expected?: ExpectedFacts | undefined,
+    traceparent: string | undefined,
+    policyTag: string | null,
+    expected: ExpectedFacts | undefined,
   ): Promise<readonly EnqueuedTransfer[] | 'stale' | { readonly facts: StoredFacts }>
   /** One transfer as the transaction sees it; without a transaction, as it is committed. */
   get(transferId: string, tx?: Tx): Promise<StoredTransfer | undefined>

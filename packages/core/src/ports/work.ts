@@ -76,7 +76,7 @@ export interface WorkHandlers<Tx> {
     claim: Claim,
     signal: AbortSignal,
     mayBegin: () => boolean,
-    recordLate?: (settlement: Settlement) => void,
+    recordLate: (settlement: Settlement) => void,
   ): Promise<Settlement>
   /** Polls transfers of one account one by one and returns the observations; transfers that could not be read are left out. */
   poll(account: string, transfers: readonly PolledTransfer[], signal: AbortSignal): Promise<Readings>
