@@ -17,12 +17,16 @@ const endToEnd = ['simulator/src/{simulator,chaos/chaos}.test.ts', 'site/src/sit
 // that needed it. Nowhere else: a test that needs an idle machine is wrong.
 const retry = process.env['CI'] === undefined ? 0 : 1
 
+// By default a poll gives up after one second, and where it still waits for an answer then it fails at once.
+const expect = { poll: { timeout: 60_000 } }
+
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: 'unit',
+          expect,
           include: tests('.test.ts'),
           testTimeout: 120_000,
           exclude: ['**/*.pg.test.ts', '**/*.browser.test.ts', ...endToEnd, '**/node_modules/**'],
@@ -31,6 +35,7 @@ export default defineConfig({
       {
         test: {
           name: 'pg',
+          expect,
           include: tests('.pg.test.ts'),
           globalSetup: ['packages/testing/src/vitest-setup.ts'],
           testTimeout: 120_000,
@@ -43,6 +48,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          expect,
           include: ['e2e/src/**/*.test.ts', ...endToEnd],
           globalSetup: ['packages/testing/src/vitest-setup.ts'],
           testTimeout: 120_000,
@@ -56,6 +62,7 @@ export default defineConfig({
       {
         test: {
           name: 'browser',
+          expect,
           include: tests('.browser.test.ts'),
           globalSetup: ['packages/testing/src/vitest-setup.ts'],
           testTimeout: 300_000,

@@ -44,14 +44,14 @@ test('nothing is sent after a stop, even if it comes while the request waits for
   })
   const one = exchange.openGateway({ maxConcurrent: 1 })
   const first = one.submit(submission, { signal: never, mayBegin: () => true })
-  await vi.waitFor(() => expect(exchange.server.requests).toHaveLength(1))
+  await vi.waitFor(() => expect(exchange.server.requests).toHaveLength(1), { timeout: 60_000 })
   let asked = 0
   const mayBegin = () => {
     asked += 1
     return !stopped
   }
   const second = one.submit({ ...submission, idempotencyKey: 'invoice-43' }, { signal: never, mayBegin })
-  await vi.waitFor(() => expect(asked).toBe(1))
+  await vi.waitFor(() => expect(asked).toBe(1), { timeout: 60_000 })
   stopped = true
   end()
   expect(await first).toMatchObject({ outcome: 'accepted' })

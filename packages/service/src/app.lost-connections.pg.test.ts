@@ -45,13 +45,16 @@ it('so is a session that the server ends, and the same key then gives the accoun
   const blocker = await database.pool.connect()
   await blocker.query(`begin; lock table ${testSchema}.account in share mode`)
   const answer = service.call('/accounts', { ...create, key: 'ended' })
-  await vi.waitFor(async () => {
-    const { rows } = await inspect(database.pool).query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'`,
-      [name],
-    )
-    expect(rows.length).toBe(1)
-  }, 30_000)
+  await vi.waitFor(
+    async () => {
+      const { rows } = await inspect(database.pool).query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'`,
+        [name],
+      )
+      expect(rows.length).toBe(1)
+    },
+    { timeout: 60_000 },
+  )
   expectAway(await answer)
   await blocker.query('rollback')
   blocker.release()

@@ -39,7 +39,7 @@ export async function reportedTransfers(api: TestSandbox) {
     const { id } = transfer
     const say = async (kind: RailFact['kind'], value: string, ...said: readonly Fields[]) => {
       const fact = await payments.factOf(transfer, kind, Object.assign({ amount: usd(value) }, ...said))
-      await vi.waitFor(async () => expect(await report([fact])).toEqual(new Set([fact.reference])), 30_000)
+      await vi.waitFor(async () => expect(await report([fact])).toEqual(new Set([fact.reference])), { timeout: 60_000 })
     }
     const list = () => payments.exceptions({ transferId: id })
     return {

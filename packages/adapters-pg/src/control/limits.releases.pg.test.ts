@@ -57,10 +57,13 @@ describe('the sweep that releases what limits hold', async () => {
       }),
     )
     // A claim puts back what a sweep has locked.
-    await vi.waitFor(async () => {
-      await claimReady(pool)
-      expect(await stages()).toEqual({ submitting: 10, held: 30 })
-    }, 30_000)
+    await vi.waitFor(
+      async () => {
+        await claimReady(pool)
+        expect(await stages()).toEqual({ submitting: 10, held: 30 })
+      },
+      { timeout: 60_000 },
+    )
     expect(await used()).toEqual([125])
     const [{ released }] = await rows(
       `select count(*)::integer as released from outlay.event where type = 'transfer.released'`,

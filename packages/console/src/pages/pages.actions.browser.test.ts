@@ -96,7 +96,7 @@ describe.skipIf(executablePath === undefined)(`actions of the pages in Chromium$
       const open = await Promise.all(dialogs.map((dialog) => dialog.count()))
       return [counts.reduce((sum, one) => sum + one, 0), open.reduce((sum, one) => sum + one, 0)]
     }
-    await expect.poll(refused, { timeout: 60_000 }).toEqual([1, 1])
+    await expect.poll(refused).toEqual([1, 1])
     expect(await engine.transfers.holds(id)).toMatchObject({ holds: [], approvals: [{}] })
     expect((await records()).filter(([command]) => command === 'transfers.approve')).toHaveLength(1)
   })

@@ -87,7 +87,7 @@ describe.skipIf(executablePath === undefined)(`decisions in the pages in Chromiu
     const { page, open, errors } = await visit(browser, url)
     await open(`/transfers/${id}`)
     await decide(page, 'Resubmit', ['Gateway', 'cards'], 'Resubmit')
-    await expect.poll(async () => (await engine.transfers.get(id))?.resubmittedAs, { timeout: 60_000 }).toBeDefined()
+    await expect.poll(async () => (await engine.transfers.get(id))?.resubmittedAs).toBeDefined()
     const successor = await engine.transfers.get((await engine.transfers.get(id))?.resubmittedAs ?? '')
     expect(successor).toMatchObject({ gateway: 'cards', resubmissionOf: id })
     expect(errors).toEqual([])

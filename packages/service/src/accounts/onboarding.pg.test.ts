@@ -96,7 +96,7 @@ it('an account whose custodian hangs is registered without wallets and without a
   }
   const { create, wallets, clock } = await open({ custody, railTimeoutMs: 2_000 })
   const creating = create()
-  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(1), { timeout: 30_000 })
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(1), { timeout: 60_000 })
   expect(pool.idleCount).toBe(pool.totalCount)
   const accountId = await creating
   expect(asked.mock.calls[0]?.[0].aborted).toBe(true)

@@ -145,7 +145,7 @@ it('a verdict that comes after a call has decided does not change the decision',
   const { create, context, statusOf, asked, decide } = await open(() => verdict.promise)
   const id = await create()
   const reviewing = onboardDue(context)
-  await vi.waitFor(() => expect(asked(id)).toHaveLength(1), { timeout: 30_000 })
+  await vi.waitFor(() => expect(asked(id)).toHaveLength(1), { timeout: 60_000 })
   await decide(id, 'rejected')
   await decide(id, 'pending')
   verdict.resolve('complete')
@@ -161,7 +161,7 @@ it('a stop of the worker does not wait for a reviewer that hangs', async () => {
   })
   const id = await create()
   const worker = startOnboarding(context)
-  await vi.waitFor(() => expect(asked(id)).toHaveLength(1), { timeout: 30_000 })
+  await vi.waitFor(() => expect(asked(id)).toHaveLength(1), { timeout: 60_000 })
   await worker.stop()
   expect(signals.every(({ aborted }) => aborted)).toBe(true)
 })
@@ -178,7 +178,7 @@ it('a reviewer that throws at once leaves nothing that ends the process at a sto
   })
   const id = await create()
   const worker = startOnboarding(context)
-  await vi.waitFor(() => expect(asked(id)).toHaveLength(1), { timeout: 30_000 })
+  await vi.waitFor(() => expect(asked(id)).toHaveLength(1), { timeout: 60_000 })
   await worker.stop()
   // Node reports a rejection that nobody has handled before the next immediate.
   await setImmediate()
@@ -204,10 +204,13 @@ it('accounts whose review hangs delay neither those of other clients nor wallets
   const read = async (path: string) => (await service.call<Record<string, unknown>>(path, { token: other.token })).json
   custody.provision = createSimulatedCustody().provision
   const worker = startOnboarding(context, { pollIntervalMs: 50 })
-  await vi.waitFor(async () => {
-    expect(await read(`/accounts/${honest}`)).toMatchObject({ status: 'complete' })
-    expect((await read(`/accounts/${honest}/addresses`))['addresses']).toHaveLength(5)
-  }, 25_000)
+  await vi.waitFor(
+    async () => {
+      expect(await read(`/accounts/${honest}`)).toMatchObject({ status: 'complete' })
+      expect((await read(`/accounts/${honest}/addresses`))['addresses']).toHaveLength(5)
+    },
+    { timeout: 60_000 },
+  )
   // One client has half of the places.
   expect(hangs.size).toBe(10)
   await worker.stop()
@@ -220,11 +223,11 @@ it('as one review ends, the next one begins, also of an account that is register
   const { create, context, statusOf } = await open(review, { custody: undefined })
   const slow = await create()
   const worker = startOnboarding(context, { pollIntervalMs: 20 })
-  await vi.waitFor(() => expect(reviews.has(slow)).toBe(true), 25_000)
+  await vi.waitFor(() => expect(reviews.has(slow)).toBe(true), { timeout: 60_000 })
   const quick = await create()
-  await vi.waitFor(() => expect(reviews.has(quick)).toBe(true), 25_000)
+  await vi.waitFor(() => expect(reviews.has(quick)).toBe(true), { timeout: 60_000 })
   reviews.get(quick)?.('complete')
-  await vi.waitFor(async () => expect(await statusOf(quick)).toBe('complete'), 25_000)
+  await vi.waitFor(async () => expect(await statusOf(quick)).toBe('complete'), { timeout: 60_000 })
   expect(await statusOf(slow)).toBe('pending')
   await worker.stop()
 })

@@ -137,7 +137,7 @@ it('accounts whose custodian hangs delay neither the wallets of other clients, n
   const worker = startOnboarding(context, { pollIntervalMs: 20 })
   const walletsOf = async () =>
     (await before.call<{ addresses: unknown[] }>(`/accounts/${honest}/addresses`, { token: other })).json.addresses
-  await vi.waitFor(async () => expect(await walletsOf()).toHaveLength(5), { timeout: 30_000 })
+  await vi.waitFor(async () => expect(await walletsOf()).toHaveLength(5), { timeout: 60_000 })
   // One client has half of the places of the worker, however often its calls are repeated.
   expect(hanging.size).toBe(10)
   for (let round = 0; round < 3; round += 1) clock.advance(61_000)
@@ -147,7 +147,7 @@ it('accounts whose custodian hangs delay neither the wallets of other clients, n
       expect(
         (await before.call<{ addresses: unknown[] }>(`/accounts/${again}/addresses`, { token: other })).json.addresses,
       ).toHaveLength(5),
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   )
   held.resolve([])
   await worker.stop()

@@ -143,7 +143,7 @@ describe('creating an automation', () => {
     const creating = automations.create({ brand: { account_id: api.otherAccountId } })
     const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
     await vi.waitFor(async () => expect((await inspect(context.pool).query(waits)).rowCount).toBe(1), {
-      timeout: 30_000,
+      timeout: 60_000,
     })
     await setStatus('rejected')
     mayEnd.resolve()

@@ -54,7 +54,7 @@ it('deposits whose rail hangs hold no connection, and are credited when it answe
   const { context, calls, release } = hangingProcess(60_000)
   const [deposits = 0, transfers = 0] = await everything()
   const applied = ['1', '2', '3', '3'].map((number) => applyDeposit(context, factOf(`20261101OUTL000091000${number}`)))
-  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(4))
+  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(4), { timeout: 60_000 })
   expect(pool.idleCount).toBe(pool.totalCount)
   expect(await everything()).toEqual([deposits, transfers])
   release()
@@ -77,7 +77,7 @@ it('a deposit whose rail does not answer is neither credited nor returned, and i
 it('a deposit to an automation that is disabled while the rail validates is returned', async () => {
   const { context, calls, release } = hangingProcess(60_000)
   const applied = applyDeposit(context, factOf('20261101OUTL0000930001'))
-  await vi.waitFor(() => expect(calls).toHaveBeenCalled())
+  await vi.waitFor(() => expect(calls).toHaveBeenCalled(), { timeout: 60_000 })
   await automations.change(automation.id, { status: 'disabled' })
   release()
   expect(await applied).toEqual({ outcome: 'returned', reason: 'automation_disabled' })
@@ -87,7 +87,7 @@ it('a deposit to an automation that is disabled while the rail validates is retu
 it('a deposit to an automation that gets another destination while the rail validates goes there', async () => {
   const { context, calls, release } = hangingProcess(60_000)
   const applied = applyDeposit(context, factOf('20261101OUTL0000950001'))
-  await vi.waitFor(() => expect(calls).toHaveBeenCalled())
+  await vi.waitFor(() => expect(calls).toHaveBeenCalled(), { timeout: 60_000 })
   const other = await automations.addWallet('0x52908400098527886E0F7030069857D2E4169EE7')
   expect((await automations.change(automation.id, { address_id: other })).status).toBe(200)
   release()
@@ -105,7 +105,7 @@ it('a deposit to an account that is closed while the rail validates is not accep
   const before = await everything()
   const fact = factOf('20261101OUTL0000940001')
   const applied = applyDeposit(context, fact)
-  await vi.waitFor(() => expect(calls).toHaveBeenCalled())
+  await vi.waitFor(() => expect(calls).toHaveBeenCalled(), { timeout: 60_000 })
   const setStatus = (status: 'complete' | 'rejected') =>
     inTransaction(context, (tx) => setAccountStatus(tx, context, api.accountId, status))
   await setStatus('rejected')

@@ -35,7 +35,7 @@ const balance = async (): Promise<number> => {
       expect(await automations.transfers('status=pending')).toEqual([])
       expect(await automations.transfers('status=processing')).toEqual([])
     },
-    { timeout: 30_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   )
   const { body } = await api.call<{ balances: BalanceResource[] }>('GET', `/accounts/${api.accountId}/balances`)
   const one = body.balances.find((row) => row.value_type === 'USDC' && row.transfer_type === 'base')

@@ -63,12 +63,12 @@ it('an order that hangs delays neither a later one nor those of others, and is i
   await insertDue(context, hanging, 1, due)
   const opening = startAutomationOpening(context, { pollIntervalMs: 5 })
   onTestFinished(() => opening.stop())
-  await vi.waitFor(() => expect(orders).toEqual([hanging]), { timeout: 30_000 })
+  await vi.waitFor(() => expect(orders).toEqual([hanging]), { timeout: 60_000 })
   // Another process does not order it too.
   const beside = startAutomationOpening(context, { pollIntervalMs: 5 })
   for (const later of [own, other]) {
     await insertDue(context, later, 1, due)
-    await vi.waitFor(() => expect(orders).toContain(later), { timeout: 30_000 })
+    await vi.waitFor(() => expect(orders).toContain(later), { timeout: 60_000 })
   }
   await beside.stop()
   expect(orders).toHaveLength(3)
@@ -95,6 +95,6 @@ it('one client whose orders hang leaves places to the others', async () => {
   await insertDue(context, other, 100, new Date(now - 1_000))
   const opening = startAutomationOpening(context, { pollIntervalMs: 5 })
   onTestFinished(() => opening.stop())
-  await vi.waitFor(() => expect(orders.filter((one) => one === other)).toHaveLength(50), { timeout: 30_000 })
+  await vi.waitFor(() => expect(orders.filter((one) => one === other)).toHaveLength(50), { timeout: 60_000 })
   expect(orders.filter((one) => one === hanging)).toHaveLength(10)
 })

@@ -35,7 +35,7 @@ const arrives = (path: string, count = 1) =>
       expect(found).toHaveLength(count)
       return found.map((one) => ({ ...one, body: JSON.parse(one.body) as Json }))
     },
-    { timeout: 30_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   )
 const debit = (id: string, key?: string) => {
   const body = {
@@ -55,7 +55,7 @@ const reaches = (id: string, status: string) =>
       const { body } = await api.call('GET', `/accounts/${api.accountId}/transfers/${id}`)
       expect(body['status']).toBe(status)
     },
-    { timeout: 30_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   )
 const deliveries = async (query = '') => {
   const path = `/accounts/${api.accountId}/webhooks/deliveries${query}`
@@ -202,11 +202,14 @@ describe('the notice', () => {
     await bank.requireLogin(id)
     const [first] = await arrives('/failing')
     const eventId = String(first?.headers['webhook-id'])
-    const found = await vi.waitFor(async () => {
-      const [delivery] = await deliveries(`?event_id=${eventId}`)
-      expect(delivery).toMatchObject({ status: 'pending', attempts: 1, last_status: 500 })
-      return delivery
-    }, 30_000)
+    const found = await vi.waitFor(
+      async () => {
+        const [delivery] = await deliveries(`?event_id=${eventId}`)
+        expect(delivery).toMatchObject({ status: 'pending', attempts: 1, last_status: 500 })
+        return delivery
+      },
+      { timeout: 60_000 },
+    )
     const pauseMs = Date.parse(String(found?.next_attempt_at)) - Date.parse(String(found?.last_attempt_at))
     expect(pauseMs).toBeGreaterThanOrEqual(5_000)
     expect(pauseMs).toBeLessThan(7_000)
@@ -218,10 +221,13 @@ describe('the notice', () => {
     const [, second] = await arrives('/failing', 2)
     expect(second?.body).toEqual(first?.body)
     expect(second?.headers['webhook-id']).toBe(eventId)
-    await vi.waitFor(async () => {
-      const after = await deliveries(`?event_id=${eventId}`)
-      expect(after).toMatchObject([{ status: 'delivered', attempts: 2, event_type: 'ITEM_LOGIN REQUIRED' }])
-    }, 30_000)
+    await vi.waitFor(
+      async () => {
+        const after = await deliveries(`?event_id=${eventId}`)
+        expect(after).toMatchObject([{ status: 'delivered', attempts: 2, event_type: 'ITEM_LOGIN REQUIRED' }])
+      },
+      { timeout: 60_000 },
+    )
   })
 
   it('goes to the URL of the last registration that named one', async () => {

@@ -36,5 +36,5 @@ it('a client that comes too late goes back to the pool', async () => {
   await expect(connectWithin(pool, 1)).rejects.toThrow('timeout')
   const release = vi.fn()
   coming.resolve({ release, getTransactionStatus: () => 'I' } as unknown as PoolClient)
-  await vi.waitFor(() => expect(release).toHaveBeenCalledExactlyOnceWith())
+  await vi.waitFor(() => expect(release).toHaveBeenCalledExactlyOnceWith(), { timeout: 60_000 })
 })

@@ -32,7 +32,7 @@ it('writes of one client that wait for a lock leave half of the connections to o
   )
   const waiting = keys.map((key) => create(a, accounts[0], key))
   const locked = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-  await vi.waitFor(async () => expect((await inspect(beside).query(locked)).rowCount).toBe(2), { timeout: 30_000 })
+  await vi.waitFor(async () => expect((await inspect(beside).query(locked)).rowCount).toBe(2), { timeout: 60_000 })
   // All of this is done while the creates of the first client wait.
   expect((await create(b, accounts[1])).status).toBe(201)
   expect((await service.call(`/accounts/${accounts[1]}`, { token: b.token })).status).toBe(200)

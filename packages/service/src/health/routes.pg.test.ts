@@ -85,8 +85,11 @@ it('asks again when the answer is older', async () => {
   await service.call('/ready')
   const connect = vi.spyOn(pool, 'connect')
   onTestFinished(() => connect.mockRestore())
-  await vi.waitFor(async () => {
-    await service.call('/ready')
-    expect(connect).toHaveBeenCalled()
-  })
+  await vi.waitFor(
+    async () => {
+      await service.call('/ready')
+      expect(connect).toHaveBeenCalled()
+    },
+    { timeout: 60_000 },
+  )
 })

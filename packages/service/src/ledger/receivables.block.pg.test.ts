@@ -109,7 +109,7 @@ describe('an account that owes', () => {
     const waits = `select from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database() and query like '%transfer_hold%'`
     await vi.waitFor(async () => expect((await inspect(context.pool).query(waits)).rowCount).toBe(1), {
-      timeout: 30_000,
+      timeout: 60_000,
     })
     await returning.query(insertOwed, [api.accountId, api.walletId, '700'])
     await returning.query('commit')

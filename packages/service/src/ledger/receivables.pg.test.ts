@@ -124,7 +124,7 @@ describe('what an account owes', () => {
     const waits = `select from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database() and query like '%receivable_settle%'`
     await vi.waitFor(async () => expect((await inspect(context.pool).query(waits)).rowCount).toBe(1), {
-      timeout: 30_000,
+      timeout: 60_000,
     })
     mayEnd.resolve()
     await transfer

@@ -128,7 +128,9 @@ it(
           const isMarked = (await factsOf(transfer.id)).some((fact) => fact.applied && fact.marked)
           const last = await factFrom(transfer, { imad, kind: 'settled', words: 'at last', isMarked })
           // Its rail reports it again while the transfer is being completed.
-          await vi.waitFor(async () => expect(await report([last])).toEqual(new Set([last.reference])), 30_000)
+          await vi.waitFor(async () => expect(await report([last])).toEqual(new Set([last.reference])), {
+            timeout: 60_000,
+          })
           // Where others were dismissed, a person says that this one is that of the wire.
           for (const { id, reason } of await payments.exceptions({ transferId: transfer.id })) {
             expect(reason).toBe('disputed')
@@ -293,7 +295,7 @@ it('a report that is being applied is seen by whoever dismisses another one of t
         const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
         expect(isOver || (await inspect(context.pool).query(waiting)).rowCount).toBeTruthy()
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
   })
   await dismissed

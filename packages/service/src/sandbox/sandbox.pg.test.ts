@@ -110,7 +110,7 @@ it('a sandbox that is killed in the middle of its payments loses none and pays n
       }
       expect(transfers).toHaveLength(40)
     },
-    { timeout: 45_000, interval: 250 },
+    { timeout: 60_000, interval: 250 },
   )
   const { balances } = (await call(second.url, 'GET', '/balances')) as { balances: { balance: { value: string } }[] }
   expect(balances[0]?.balance.value).toBe('0.00')

@@ -24,7 +24,7 @@ it('deposits of one client that wait for a lock leave half of the connections to
   }
   const deposits = Array.from({ length: 8 }, () => api.call('POST', '/simulations/deposits', { body }))
   const locked = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-  await vi.waitFor(async () => expect((await holder.query(locked)).rowCount).toBe(2), { timeout: 8_000 })
+  await vi.waitFor(async () => expect((await holder.query(locked)).rowCount).toBe(2), { timeout: 60_000 })
   const read = other.caller()
   const path = `/accounts/${other.seeded.accounts[0]?.accountId}`
   for (let count = 0; count < 10; count += 1) expect((await read(path)).status).toBe(200)

@@ -34,7 +34,7 @@ const reaches = (id: string, status: string): Promise<TransferResource> =>
       expect(body.status).toBe(status)
       return body
     },
-    { timeout: 30_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   )
 const simulate = (id: string, action: string, body: unknown = {}) =>
   api.call('POST', `/simulations/transfers/${id}/${action}`, { body })

@@ -30,7 +30,7 @@ async function createTransfer(source: object): Promise<string> {
   const destination = { address_id: api.walletId, value_type: 'USDC', transfer_type: 'base' }
   const id = await post('/transfers', { amount: { value: '10', currency: 'USD' }, source, destination })
   const payments = `select from ${schema()}.rail_payment where transfer_id = $1`
-  await vi.waitFor(async () => expect((await locker.query(payments, [id])).rowCount).toBe(1), { timeout: 30_000 })
+  await vi.waitFor(async () => expect((await locker.query(payments, [id])).rowCount).toBe(1), { timeout: 60_000 })
   return id
 }
 const debit = () => createTransfer({ address_id: bankId, value_type: 'USD', transfer_type: 'ach_debit' })
@@ -55,7 +55,7 @@ it.each([
   const waiting = Array.from({ length: 8 }, () => api.call('POST', path(id), { body: body(id) }))
   const ends = Promise.all(waiting)
   const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-  await vi.waitFor(async () => expect((await locker.query(waits)).rowCount).toBe(2), { timeout: 8_000 })
+  await vi.waitFor(async () => expect((await locker.query(waits)).rowCount).toBe(2), { timeout: 60_000 })
   const read = other.caller()
   const account = `/accounts/${other.seeded.accounts[0]?.accountId}`
   for (let count = 0; count < 10; count += 1) expect((await read(account)).status).toBe(200)

@@ -24,11 +24,14 @@ it('a payout that gets the reference of another one is an exception, once, and c
       destination: { address_id: first.destination.address_id, value_type: 'USDC', transfer_type: 'base' },
     },
   })
-  const [exception] = await vi.waitFor(async () => {
-    const found = await payments.exceptions({ transferId: second.id })
-    expect(found).toMatchObject([{ kind: 'accepted', reason: 'reference_reused', accountId: api.accountId }])
-    return found
-  }, 30_000)
+  const [exception] = await vi.waitFor(
+    async () => {
+      const found = await payments.exceptions({ transferId: second.id })
+      expect(found).toMatchObject([{ kind: 'accepted', reason: 'reference_reused', accountId: api.accountId }])
+      return found
+    },
+    { timeout: 60_000 },
+  )
   Object.assign(context.rails, { submit })
   await expect(payments.resolve(exception?.id ?? '', 'apply')).rejects.toMatchObject({ code: 'conflict' })
   await payments.resolve(exception?.id ?? '', 'dismiss')

@@ -61,7 +61,7 @@ const lineOf = (id: string) =>
       expect(status).toBe(200)
       return body
     },
-    { timeout: 30_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   )
 
 it.each(['ach_credit', 'same_day_ach_credit', 'ach_debit'])(

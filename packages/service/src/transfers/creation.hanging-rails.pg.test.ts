@@ -91,7 +91,7 @@ it.each([
   async (member, source) => {
     const { calls, release } = hang(member)
     const creates = Array.from({ length: 6 }, () => create(patient, source()))
-    await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(6), { timeout: 10_000 })
+    await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(6), { timeout: 60_000 })
     expect(pool.idleCount).toBe(pool.totalCount)
     const other = await patient.signIn()
     await patient.createAccount(other.token)
@@ -105,7 +105,7 @@ it('a client whose creates take all its places of a rail cancels a transfer of t
   const transfer = await create(patient, wire)
   const { calls, release } = hang('wireInstructions')
   const creates = Array.from({ length: 32 }, () => create(patient, wire))
-  await vi.waitFor(() => expect(calls.mock.calls.length).toBeGreaterThanOrEqual(16), { timeout: 10_000 })
+  await vi.waitFor(() => expect(calls.mock.calls.length).toBeGreaterThanOrEqual(16), { timeout: 60_000 })
   const path = `/accounts/${accountId}/transfers/${transfer.json['id']}/cancel`
   const canceled = await patient.call(path, { method: 'POST', token, key: crypto.randomUUID() })
   expect([canceled.status, canceled.json['status']]).toEqual([200, 'canceled'])
@@ -116,7 +116,7 @@ it('a client whose creates take all its places of a rail cancels a transfer of t
 it('a client whose creates hang leaves places of that rail to another client', async () => {
   const { calls, release } = hang('validate')
   const creates = Array.from({ length: 33 }, () => create(patient))
-  await vi.waitFor(() => expect(calls.mock.calls.length).toBeGreaterThanOrEqual(16), { timeout: 10_000 })
+  await vi.waitFor(() => expect(calls.mock.calls.length).toBeGreaterThanOrEqual(16), { timeout: 60_000 })
   const other = await patient.signIn({ environment: 'mainnet' })
   const account = await patient.createAccount(other.token)
   const listed = await patient.call<{ addresses: { id: string; transfer_types: string[] }[] }>(
@@ -139,7 +139,7 @@ it('a client whose creates hang leaves places of that rail to another client', a
       destination: { address_id: addressId, value_type: 'USDC', transfer_type: 'base' },
     },
   })
-  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(before + 1), { timeout: 10_000 })
+  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(before + 1), { timeout: 60_000 })
   release()
   expect((await theirs).status).toBe(201)
   expect((await Promise.all(creates)).map(({ status }) => status)).toEqual(Array.from({ length: 33 }, () => 201))
@@ -197,7 +197,7 @@ it('equal creates in two processes have one effect, even if the rail accepts bot
   const { calls, release } = hang('validate')
   const key = crypto.randomUUID()
   const creates = [create(patient, debit(), key), create(processWith(60_000), debit(), key)]
-  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(2))
+  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(2), { timeout: 60_000 })
   release()
   const [one, other] = await Promise.all(creates)
   expect([one?.status, one?.text]).toEqual([201, other?.text])
@@ -208,7 +208,7 @@ it('a request that the rail accepts too late gets the answer that another one ha
   const { calls, release } = hang('validate')
   const key = crypto.randomUUID()
   const slow = create(patient, debit(), key)
-  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(1))
+  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(1), { timeout: 60_000 })
   rails = simulated
   const fast = await create(processWith(60_000), debit(), key)
   const other = await create(processWith(60_000), wire, key)
@@ -233,7 +233,7 @@ it.each([
   const [transfers, events] = await everything()
   const { calls, release } = hang('validate')
   const creating = create(patient)
-  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(1))
+  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(1), { timeout: 60_000 })
   await change()
   release()
   const refused = await creating
@@ -256,7 +256,7 @@ it('a rail that hangs has a limited number of calls of a client, and hinders nei
     answers.push(`${status} ${json['code']} ${headers.get('retry-after')}`)
   })
   const refused = Array.from({ length: 600 - 16 - 64 }, () => '503 service_unavailable 5')
-  await vi.waitFor(() => expect(answers).toHaveLength(refused.length), 20_000)
+  await vi.waitFor(() => expect(answers).toHaveLength(refused.length), { timeout: 60_000 })
   for (let round = 0; round < 5; round += 1) {
     expect((await create(process, wire)).status).toBe(201)
     expect((await process.call('/ready')).json).toHaveProperty('database', true)
@@ -280,7 +280,7 @@ it('a brand that is rejected while the rail is asked is not shown to other banks
       brand: { account_id: brandId },
     },
   })
-  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(1), { timeout: 30_000 })
+  await vi.waitFor(() => expect(calls).toHaveBeenCalledTimes(1), { timeout: 60_000 })
   await inTransaction(service.context, (tx) => setAccountStatus(tx, service.context, brandId, 'rejected'))
   release()
   const { json } = await creating

@@ -38,7 +38,7 @@ const forgets = (id: string) =>
       await expireIn(15 * days)
       expect(await expiryOf(id)).toBeNull()
     },
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   )
 
 it('an inbound wire that does not come within two weeks is canceled, and one that came is not', async () => {

@@ -142,12 +142,15 @@ it('a wire that comes before the engine submits its transfer is held, too', asyn
   await advance(60)
   arrived.resolve()
   Object.assign(context.rails, { submit })
-  const exceptions = await vi.waitFor(async () => {
-    await advance(60)
-    const found = await payments.exceptions({ transferId: transfer.id })
-    expect(found).toMatchObject([{ kind: 'accepted' }, { kind: 'settled' }])
-    return found
-  }, 30_000)
+  const exceptions = await vi.waitFor(
+    async () => {
+      await advance(60)
+      const found = await payments.exceptions({ transferId: transfer.id })
+      expect(found).toMatchObject([{ kind: 'accepted' }, { kind: 'settled' }])
+      return found
+    },
+    { timeout: 60_000 },
+  )
   await payments.factOf(transfer, 'accepted')
   expect(await payments.poll(transfer.id)).toBe('pending')
   expect((await payments.read(transfer.id)).status).toBe('pending')

@@ -87,7 +87,7 @@ class Bank {
     const details = { ...one.source?.paymentDetails, senderName: `words ${this.words++} of ${one.at}` }
     const source = { ...one.source, paymentDetails: details }
     const fact = await payments.factOf(transfer, kind, { amount: usd(one.amount), source, ...fields })
-    await vi.waitFor(async () => expect(await report([fact])).toEqual(new Set([fact.reference])), 30_000)
+    await vi.waitFor(async () => expect(await report([fact])).toEqual(new Set([fact.reference])), { timeout: 60_000 })
   }
 
   /** The payment that the transfer was funded by; `undefined` for none. */
@@ -180,7 +180,7 @@ const doing: { readonly [K in Step['do']]: (bank: Bank, given: Extract<Step, { d
     if (one === undefined || one.isBack || (await hasEndedWithout(bank))) return
     await bank.say('settled', one)
     if (isAwaited && (await bank.funding()) === one)
-      await vi.waitFor(async () => expect(await status(bank)).not.toBe('pending'), 30_000)
+      await vi.waitFor(async () => expect(await status(bank)).not.toBe('pending'), { timeout: 60_000 })
   },
   async return(bank, { which, isMarked }) {
     const one = bank.arrived(which)
@@ -219,7 +219,7 @@ async function endsAsSaid(bank: Bank): Promise<void> {
     [bank.transfer.id],
   )
   const isUnderWay = async () => ['pending', 'processing'].includes(await status(bank))
-  if (rowCount !== 0) await vi.waitFor(async () => expect(await isUnderWay()).toBe(false), 30_000)
+  if (rowCount !== 0) await vi.waitFor(async () => expect(await isUnderWay()).toBe(false), { timeout: 60_000 })
 }
 
 /** Persons send back what was not credited, and decide about all that is open; then the transfer ends. */

@@ -36,7 +36,7 @@ async function wireInTokens(): Promise<TransferResource> {
   const { body: transfer } = await api.call<TransferResource>('POST', `/accounts/${api.accountId}/transfers`, { body })
   await vi.waitFor(
     async () => expect((await context.engine.transfers.get(transfer.id))?.remoteId).toEqual(expect.any(String)),
-    { timeout: 30_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   )
   return transfer
 }

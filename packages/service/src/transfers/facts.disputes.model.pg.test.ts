@@ -108,7 +108,7 @@ class Bank {
 
   async say(kind: RailFact['kind'], fields: Partial<RailFact>): Promise<RailFact> {
     const fact = await payments.factOf(this.transfer, kind, { amount: usd(100), ...fields })
-    await vi.waitFor(async () => expect(await report([fact])).toEqual(new Set([fact.reference])), 30_000)
+    await vi.waitFor(async () => expect(await report([fact])).toEqual(new Set([fact.reference])), { timeout: 60_000 })
     return fact
   }
 
@@ -124,10 +124,13 @@ class Bank {
     )
     const said = rows.filter(({ kind }) => kind === 'settled' || kind === 'rejected' || kind === 'returned')
     if (said.some(({ retriable }) => !retriable))
-      await vi.waitFor(async () => {
-        const { status, failure } = await payments.read(id)
-        expect(status === 'complete' || (status === 'failed' && failure?.retriable === false)).toBe(true)
-      }, 30_000)
+      await vi.waitFor(
+        async () => {
+          const { status, failure } = await payments.read(id)
+          expect(status === 'complete' || (status === 'failed' && failure?.retriable === false)).toBe(true)
+        },
+        { timeout: 60_000 },
+      )
     const change = changeOf(this.before, await readBooks(api))['custodial USDC'] ?? 0
     const { status } = await payments.read(id)
     // What is held by a payout that is under way has not left.
@@ -231,10 +234,9 @@ const doing: { readonly [K in Step['do']]: (bank: Bank, given: Extract<Step, { d
       await payments.poll(bank.transfer.id, { state, failure: null, amount: hasAmount ? usd(100) : undefined })
     // The engine ends it by an event of its own.
     if (paid && (await bank.open()).length === 0)
-      await vi.waitFor(
-        async () => expect((await payments.read(bank.transfer.id)).status).not.toBe('processing'),
-        30_000,
-      )
+      await vi.waitFor(async () => expect((await payments.read(bank.transfer.id)).status).not.toBe('processing'), {
+        timeout: 60_000,
+      })
   },
 }
 

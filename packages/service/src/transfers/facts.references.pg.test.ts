@@ -72,9 +72,12 @@ it('a fact of a payment whose answer was lost for good is an exception, which co
   const { body: transfer } = await api.call<{ id: string }>('POST', `${path}/transfers`, {
     body: { amount, source, destination: { ...source, address_id: payee.id } },
   })
-  await vi.waitFor(async () => {
-    expect((await context.engine.transfers.get(transfer.id))?.reason).toBe('outcome_unknown')
-  }, 30_000)
+  await vi.waitFor(
+    async () => {
+      expect((await context.engine.transfers.get(transfer.id))?.reason).toBe('outcome_unknown')
+    },
+    { timeout: 60_000 },
+  )
   const fact: RailFact = {
     ...{
       kind: 'settled',

@@ -50,7 +50,7 @@ const reaches = (id: string, status: string, more: object = {}): Promise<Transfe
       expect(body).toMatchObject({ status, ...more })
       return body
     },
-    { timeout: 30_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   )
 const simulation = () => {
   const { rails } = api.sandbox.service.context
@@ -113,10 +113,13 @@ it('a debit that bounced before it was through comes back behind that by itself'
     await reaches(id, status)
   }
   expect((await api.call('POST', `/simulations/transfers/${id}/return`, { body: { code: 'R10' } })).status).toBe(202)
-  await vi.waitFor(async () => {
-    await simulation().tick()
-    expect((await receivedOf(id)).at(-1)?.type).toBe('transfer.returned')
-  }, 30_000)
+  await vi.waitFor(
+    async () => {
+      await simulation().tick()
+      expect((await receivedOf(id)).at(-1)?.type).toBe('transfer.returned')
+    },
+    { timeout: 60_000 },
+  )
   expect(await balance()).toEqual(before)
 })
 

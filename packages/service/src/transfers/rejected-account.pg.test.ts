@@ -34,7 +34,7 @@ it('transfers of an account that is rejected fail before they are sent, and thos
   const wire = await payments.wireOnramp('100.00')
   const { engine } = context
   await inTransaction(context, (tx) => engine.stops.add(tx, { scope: 'all' }))
-  await vi.waitFor(async () => expect((await engine.sending()).stops).toHaveLength(1))
+  await vi.waitFor(async () => expect((await engine.sending()).stops).toHaveLength(1), { timeout: 60_000 })
   const before = await held()
   const wallet = { address_id: api.walletId, value_type: 'USDC', transfer_type: 'base' }
   const body = {
@@ -80,7 +80,7 @@ it('whoever rejects an account waits for a transfer that is being created, and f
         const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
         expect(isOver || (await inspect(context.pool).query(waiting)).rowCount).toBeTruthy()
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
     expect(isOver).toBe(false)
     await tx.query(`delete from ${schema}.transfer where id = $1`, ['0'.repeat(26)])

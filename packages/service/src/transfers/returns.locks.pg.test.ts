@@ -85,7 +85,7 @@ it.each([
     for (const work of [() => giveBack(rounds[0] ?? [], name === 'other returns' ? '3' : '4'), other]) {
       works.push(work())
       await vi.waitFor(async () => expect((await inspect(context.pool).query(locked)).rowCount).toBe(works.length), {
-        timeout: 20_000,
+        timeout: 60_000,
       })
     }
   })

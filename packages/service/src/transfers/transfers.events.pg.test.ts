@@ -50,9 +50,11 @@ const eventsOf = (id: string) => received.filter(({ data }) => data.id === id)
 
 it('the webhook receives an event of every step, with the transfer at that time', async () => {
   const created = await payTo('0x52908400098527886E0F7030069857D2E4169EE7')
-  await vi.waitFor(() => expect(eventsOf(created.id).map(({ type }) => type)).toContain('transfer.processing'), 30_000)
+  await vi.waitFor(() => expect(eventsOf(created.id).map(({ type }) => type)).toContain('transfer.processing'), {
+    timeout: 60_000,
+  })
   await api.call('POST', '/simulations/clock/advance', { body: { seconds: 60 } })
-  await vi.waitFor(() => expect(eventsOf(created.id)).toHaveLength(3), 30_000)
+  await vi.waitFor(() => expect(eventsOf(created.id)).toHaveLength(3), { timeout: 60_000 })
   const byType = new Map(eventsOf(created.id).map((event) => [event.type, event.data]))
   expect([...byType.keys()].sort()).toEqual(['transfer.completed', 'transfer.created', 'transfer.processing'])
   expect(byType.get('transfer.created')).toEqual(created)

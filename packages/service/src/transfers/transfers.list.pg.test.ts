@@ -97,7 +97,7 @@ it('finds a transfer by the reference of its leg', async () => {
       expect(found).toBeDefined()
       return found ?? ''
     },
-    { timeout: 30_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   )
   expect(idsOf(await list({ transaction_id: hash }))).toEqual([newest])
   expect(idsOf(await list({ transaction_id: hash.toUpperCase() }))).toEqual([])

@@ -56,7 +56,7 @@ const reaches = (id: string, status: string): Promise<TransferResource> =>
       expect(transfer.status).toBe(status)
       return transfer
     },
-    { timeout: 30_000, interval: 25 },
+    { timeout: 60_000, interval: 25 },
   )
 const advance = (seconds: number) => api.call('POST', '/simulations/clock/advance', { body: { seconds } })
 const balance = async (valueType: string, transferType = 'base') => {
@@ -191,7 +191,7 @@ describe('an onramp', () => {
         expect(transfer.failure).toMatchObject({ retriable: false })
         return transfer
       },
-      { timeout: 30_000, interval: 25 },
+      { timeout: 60_000, interval: 25 },
     )
     expect(failed).toMatchObject({ status: 'failed', failure: { code: 'R01' } })
     expect((await balance('USDC')).balance).toBe(before.balance + 50)

@@ -118,7 +118,7 @@ it('an endpoint that is held delays no other one, however much waits for it', as
     clock.advance(6 * seconds)
     await record(healthy)
     const failed = host.received.length
-    await expect.poll(() => neighbour.received.length, { timeout: 30_000, interval: 10 }).toBe(before + 1)
+    await expect.poll(() => neighbour.received.length, { timeout: 60_000, interval: 10 }).toBe(before + 1)
     // Of the 2,000 deliveries that are due before it, one probe of each endpoint at most.
     expect(host.received.length - failed).toBeLessThanOrEqual(50)
     await drain()

@@ -38,11 +38,11 @@ async function settleWhile(change: (tx: Tx, one: Awaited<ReturnType<typeof notif
   const locked = await notify()
   const free = await notify()
   const delivery = startWebhookDelivery(context, { clock: manualClock(new Date().toISOString()) })
-  await expect.poll(() => held.length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => held.length).toBe(2)
   await inTransaction(context, async (tx) => {
     await change(tx, locked)
     for (const response of held) response.writeHead(204).end()
-    await expect.poll(() => free.deliveries(), { timeout: 10_000 }).toMatchObject([{ status: 'delivered' }])
+    await expect.poll(() => free.deliveries()).toMatchObject([{ status: 'delivered' }])
   })
   await delivery.drain()
   await delivery.stop()
@@ -87,23 +87,23 @@ it('delivers to others while a transaction has locked what is known of an endpoi
   const [failing, free] = [await notify(), await notify()]
   const endpoint = `select key from ${testSchema}.webhook_endpoint where key like $1 for update`
   const delivery = startWebhookDelivery(context, { clock: manualClock(new Date().toISOString()) })
-  await expect.poll(() => held.length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => held.length).toBe(2)
   for (const response of held.splice(0)) response.writeHead(500).end()
-  await expect.poll(() => failing.deliveries(), { timeout: 10_000 }).toMatchObject([{ attempts: 1, last_status: 500 }])
+  await expect.poll(() => failing.deliveries()).toMatchObject([{ attempts: 1, last_status: 500 }])
   await inTransaction(context, async (tx) => {
-    await expect.poll(async () => (await tx.query(endpoint, ['%'])).rowCount, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => (await tx.query(endpoint, ['%'])).rowCount).toBeGreaterThan(0)
     const { accountId } = free
     await inTransaction(context, (other) =>
       recordEvent(other, context, { accountId, type: 'transfer.created', data: {} }),
     )
-    await expect.poll(() => held.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => held.length).toBe(1)
     held[0]?.writeHead(500).end()
     const failed = { last_status: 500 }
-    await expect.poll(() => free.deliveries(), { timeout: 10_000 }).toMatchObject([failed, failed])
+    await expect.poll(() => free.deliveries()).toMatchObject([failed, failed])
     await inTransaction(context, (other) =>
       recordEvent(other, context, { accountId, type: 'transfer.created', data: {} }),
     )
-    await expect.poll(() => held.length, { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => held.length).toBe(2)
   })
   held[1]?.writeHead(204).end()
   await delivery.stop()

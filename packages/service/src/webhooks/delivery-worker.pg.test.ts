@@ -278,13 +278,13 @@ it('delivers to a healthy endpoint while another one hangs', async () => {
   await delivering(
     async (drain) => {
       const drained = drain()
-      await expect.poll(() => at('/healthy').length, { timeout: 10_000 }).toBe(1)
+      await expect.poll(() => at('/healthy').length).toBe(1)
       expect(held.length).toBeGreaterThan(0)
       answers.delete('/stuck')
       for (const response of held) response.writeHead(204).end()
       await drained
     },
-    { timeoutMs: 60_000 },
+    { timeoutMs: 100_000 },
   )
   expect(await stuck.deliveries('?status=pending')).toEqual([])
 })
@@ -309,9 +309,9 @@ it('lets one client through while many endpoints of another one hang', async () 
   })
   await delivering(
     async (drain) => {
-      await expect.poll(() => held.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(64)
+      await expect.poll(() => held.length).toBeGreaterThanOrEqual(64)
       await healthy.record('transfer.created')
-      await expect.poll(() => at('/neighbour').length, { timeout: 60_000 }).toBe(1)
+      await expect.poll(() => at('/neighbour').length).toBe(1)
       answers.delete('/swamp')
       for (const response of held) response.writeHead(204).end()
       await drain()
@@ -332,10 +332,10 @@ it('lets others through while endpoints of many clients hang', async () => {
   }
   await delivering(
     async (drain) => {
-      await expect.poll(() => held.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(4)
+      await expect.poll(() => held.length).toBeGreaterThanOrEqual(4)
       const healthy = await subscribe('/outsider')
       await healthy.record('transfer.created')
-      await expect.poll(() => at('/outsider').length, { timeout: 60_000 }).toBe(1)
+      await expect.poll(() => at('/outsider').length).toBe(1)
       answers.delete('/crowd')
       for (const response of held) response.writeHead(204).end()
       await drain()
