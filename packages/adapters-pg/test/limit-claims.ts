@@ -1,5 +1,13 @@
 import type { PoolClient } from 'pg'
 
+/** A zone in which it is about noon, so that no day and no month ends while a test runs. */
+export const noonZone: string = zoneAhead(12 - new Date().getUTCHours())
+
+/** `Etc/GMT-3` is three hours ahead. */
+function zoneAhead(hours: number): string {
+  return `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`
+}
+
 type Session = Pick<PoolClient, 'query'>
 
 /** Fetches and claims up to so many that are ready, as the worker `slow` does, in two transactions or in those of the session; returns the ids of claimed transfers. */

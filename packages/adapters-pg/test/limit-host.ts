@@ -2,13 +2,14 @@ import type { SumLimit } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { afterEach } from 'vitest'
 import { type HostEngine, type TestHost, testHost } from './host.ts'
+import { noonZone } from './limit-claims.ts'
 import { slowWorker } from './slow-worker.ts'
 
 /** Who sets limits in tests. */
 export const note = { actor: 'petra', reason: 'as the board decided' }
 
 /** 30 USD a day for each account. */
-export const daily: SumLimit = { name: 'daily', most: { USD: '30' }, span: 'day', zone: 'UTC', per: ['account'] }
+export const daily: SumLimit = { name: 'daily', most: { USD: '30' }, span: 'day', zone: noonZone, per: ['account'] }
 
 /** A host of tests of limits on sums. Transactions that it begins are rolled back after each test. */
 export async function limitHost() {

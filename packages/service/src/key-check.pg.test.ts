@@ -68,21 +68,24 @@ it('lets one of two processes with different keys start that are the first ones'
   const services = [randomBytes(32), randomBytes(32)].map((key) => serviceWith('race', key))
   await services[0]?.migrate()
   const waiting = await pool.connect()
-  await waiting.query('begin')
-  await waiting.query('lock table race.key_check in share row exclusive mode')
-  const starts = services.map((service) => service.start())
-  const settled = Promise.allSettled(starts)
-  // Both have read that there are no keys, and wait to store theirs.
-  await expect
-    .poll(async () => {
-      const { rows } = await waiting.query(
-        `select count(*)::int as count from pg_locks where relation = 'race.key_check'::regclass and not granted`,
-      )
-      return rows[0]?.count
-    })
-    .toBe(2)
-  await waiting.query('commit')
-  waiting.release()
+  let settled: Promise<readonly PromiseSettledResult<void>[]> | undefined
+  try {
+    await waiting.query('begin')
+    await waiting.query('lock table race.key_check in share row exclusive mode')
+    settled = Promise.allSettled(services.map((service) => service.start()))
+    // Both have read that there are no keys, and wait to store theirs.
+    await expect
+      .poll(async () => {
+        const { rows } = await waiting.query(
+          `select count(*)::int as count from pg_locks where relation = 'race.key_check'::regclass and not granted`,
+        )
+        return rows[0]?.count
+      })
+      .toBe(2)
+  } finally {
+    await waiting.query('rollback')
+    waiting.release()
+  }
   const outcomes = await settled
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   const reasons = outcomes.flatMap((one) => (one.status === 'rejected' ? [(one.reason as Error).message] : []))

@@ -109,9 +109,9 @@ describe('the counts of a batch', async () => {
       const entering = commit((tx) => engine.transfers.enqueue(tx, samplePayout('acme', { batchId: id }))).catch(
         (error: unknown) => error,
       )
-      const isWaiting = async () =>
-        (await rows(`select from pg_locks where locktype = 'advisory' and not granted`)).length > 0
-      await waitUntil(isWaiting, { describe: 'the enqueue to wait' })
+      const waiting = `select from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`
+      await waitUntil(async () => (await rows(waiting)).length > 0, { describe: 'the enqueue to wait' })
       await worker.query('commit')
       expect(await entering).toMatchObject({ code: 'conflict', field: 'batchId' })
     } finally {

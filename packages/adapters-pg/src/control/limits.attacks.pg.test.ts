@@ -1,7 +1,7 @@
 import type { SumLimit } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { claimReady, sweepLimits } from '../../test/limit-claims.ts'
+import { claimReady, noonZone, sweepLimits } from '../../test/limit-claims.ts'
 import { limitHost } from '../../test/limit-host.ts'
 
 /** What a session says that was ended by the server, or waited too long for a lock, as workers go on after. */
@@ -29,7 +29,7 @@ describe('limits on sums under attack', async () => {
   it('are kept while 64 write, workers claim and release, sessions are ended in the middle, and limits change', async () => {
     const engine = open()
     const account = (most: string): SumLimit => {
-      return { name: 'account', most: { USD: most }, span: 'month', zone: 'UTC', per: ['account'] }
+      return { name: 'account', most: { USD: most }, span: 'month', zone: noonZone, per: ['account'] }
     }
     const host: SumLimit = { name: 'host', most: { USD: '700' }, span: 'month', zone: 'Europe/Berlin' }
     await set(engine, account('60'), host)
@@ -50,9 +50,9 @@ describe('limits on sums under attack', async () => {
         })
     })
     const killer = (async () => {
-      while (isWriting)
+      for (let n = 0; isWriting; n += 1)
         await rows(`select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and application_name = 'victim' order by random() limit 1`)
+          where datname = current_database() and application_name = 'victim' order by hashint8(pid + ${n}) limit 1`)
     })()
     const changes = (async () => {
       for (const most of ['90', '30', '75', '100']) await set(engine, account(most), host)

@@ -1,11 +1,11 @@
 import type { SumLimit } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
 import type { HostEngine } from '../../test/host.ts'
-import { claimReady, sweepLimits } from '../../test/limit-claims.ts'
+import { claimReady, noonZone, sweepLimits } from '../../test/limit-claims.ts'
 import { limitHost, note } from '../../test/limit-host.ts'
 
-const host: SumLimit = { name: 'host', most: { USD: '0.01' }, span: 'month', zone: 'UTC' }
-const perAccount: SumLimit = { name: 'account', most: { USD: '1000' }, span: 'month', zone: 'UTC', per: ['account'] }
+const host: SumLimit = { name: 'host', most: { USD: '0.01' }, span: 'month', zone: noonZone }
+const perAccount: SumLimit = { name: 'account', most: { USD: '1000' }, span: 'month', zone: noonZone, per: ['account'] }
 
 describe('the sweep of limits on sums, where somebody stands still or cannot send', async () => {
   const { pool, open, commit, begin, rows, enqueue, set, stages } = await limitHost()

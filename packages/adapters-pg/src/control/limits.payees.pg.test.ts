@@ -2,7 +2,7 @@ import { createCatalog, type EnqueueRequest, type SumLimit } from '@outlay/core'
 import { drain, memoryGateway } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import type { HostEngine } from '../../test/host.ts'
-import { claimReady, sweepLimits } from '../../test/limit-claims.ts'
+import { claimReady, noonZone, sweepLimits } from '../../test/limit-claims.ts'
 import { limitHost, note } from '../../test/limit-host.ts'
 import { samplePayout } from '../../test/outbox.ts'
 
@@ -19,7 +19,7 @@ const bank = {
 } as const
 const leg = { valueType: 'USD', transferType: 'ach_credit' } as const
 const ada = { ...leg, address: bank }
-const payee: SumLimit = { name: 'payee', most: { USD: '20' }, span: 'month', zone: 'UTC', per: ['counterparty'] }
+const payee: SumLimit = { name: 'payee', most: { USD: '20' }, span: 'month', zone: noonZone, per: ['counterparty'] }
 
 describe('a limit on what a payee gets', async () => {
   const { pool, open, rows, commit, set } = await limitHost()
@@ -75,7 +75,13 @@ describe('a limit on what a payee gets', async () => {
 
   it('that is named by one id counts by its other ids', async () => {
     const engine = await register()
-    await set(engine, { name: 'ada', most: { USD: '20' }, span: 'month', zone: 'UTC', counterparties: ['address-1'] })
+    await set(engine, {
+      name: 'ada',
+      most: { USD: '20' },
+      span: 'month',
+      zone: noonZone,
+      counterparties: ['address-1'],
+    })
     await pay(engine, 'beta', { ...leg, addressId: 'address-2' })
     await pay(engine, 'acme', { ...leg, addressId: 'address-3' })
     await claimReady(pool)
@@ -103,7 +109,7 @@ describe('a limit on what a payee gets', async () => {
 
 describe('a limit in a currency of one side of a quote', async () => {
   const { pool, open, enqueue, commit, set } = await limitHost()
-  const both: SumLimit = { name: 'both', most: { USD: '100' }, span: 'month', zone: 'UTC' }
+  const both: SumLimit = { name: 'both', most: { USD: '100' }, span: 'month', zone: noonZone }
   const quoted = (engine: HostEngine, currency: string, value = '40') =>
     enqueue(engine, {
       amount: { value, currency },
@@ -151,8 +157,8 @@ describe('a limit in a currency of one side of a quote', async () => {
 
 describe('a limit in a currency that a gateway converts without a quote', async () => {
   const { pool, open, enqueue, set } = await limitHost()
-  const dollars: SumLimit = { name: 'dollars', most: { USD: '100' }, span: 'month', zone: 'UTC' }
-  const tokens: SumLimit = { name: 'tokens', most: { USDC: '100' }, span: 'month', zone: 'UTC' }
+  const dollars: SumLimit = { name: 'dollars', most: { USD: '100' }, span: 'month', zone: noonZone }
+  const tokens: SumLimit = { name: 'tokens', most: { USDC: '100' }, span: 'month', zone: noonZone }
   const converted = (engine: HostEngine, currency: string) =>
     enqueue(engine, {
       amount: { value: '40', currency },
@@ -185,7 +191,7 @@ describe('a limit in a currency that a gateway converts without a quote', async 
 
 describe('limits that are set again', async () => {
   const { pool, open, enqueue, set, rows } = await limitHost()
-  const base: SumLimit = { name: 'base', most: { USD: '30' }, span: 'month', zone: 'UTC', per: ['account'] }
+  const base: SumLimit = { name: 'base', most: { USD: '30' }, span: 'month', zone: noonZone, per: ['account'] }
   const used = async (engine: HostEngine) => (await engine.limits.uses()).map((use) => [use.of.account ?? '', use.used])
 
   it('keep what was counted with another list of what has sums of its own', async () => {

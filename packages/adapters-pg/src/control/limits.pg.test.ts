@@ -3,12 +3,12 @@ import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import type { PoolClient } from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type HostEngine, reach, testHost } from '../../test/host.ts'
-import { claimReady, sweepLimits } from '../../test/limit-claims.ts'
+import { claimReady, noonZone, sweepLimits } from '../../test/limit-claims.ts'
 import { countJobs } from '../../test/queue.ts'
 import { slowWorker } from '../../test/slow-worker.ts'
 
 const note = { actor: 'petra', reason: 'as the board decided' }
-const daily: SumLimit = { name: 'daily', most: { USD: '30' }, span: 'day', zone: 'UTC', per: ['account'] }
+const daily: SumLimit = { name: 'daily', most: { USD: '30' }, span: 'day', zone: noonZone, per: ['account'] }
 
 describe('a limit on what leaves in a day', async () => {
   const { pool, open, commit, rows, enqueue, enqueueMany } = await testHost()
@@ -141,16 +141,16 @@ describe('a limit on what leaves in a day', async () => {
     await set(engine, daily)
     await enqueueMany(engine, 3)
     // The claim waits in the middle, behind what it has read of the limits.
-    await rows(`create function outlay.wait_for_test() returns trigger language plpgsql as $$
+    await rows(`create function outlay.wait_for_test() returns trigger language plpgsql set lock_timeout = 0 as $$
       begin perform pg_advisory_xact_lock(4711); return new; end $$`)
     await rows(`create trigger wait_for_test before update on outlay.transfer for each row when (new.reason = 'limit')
       execute function outlay.wait_for_test()`)
     const gate = await begin()
     await gate.query('select pg_advisory_xact_lock(4711)')
     const claiming = claimReady(pool)
-    await waitUntil(
-      async () => (await rows(`select from pg_locks where locktype = 'advisory' and not granted`)).length > 0,
-    )
+    const waiting = `select from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`
+    await waitUntil(async () => (await rows(waiting)).length > 0)
     await set(engine, { ...daily, name: 'another' })
     await gate.query('commit')
     expect(await claiming).toHaveLength(2)
@@ -312,7 +312,7 @@ describe('a limit on what leaves in a day', async () => {
 
   it('goes with the other limits that hold it alone', async () => {
     const engine = open()
-    const host: SumLimit = { name: 'host', most: { USD: '20' }, span: 'month', zone: 'UTC' }
+    const host: SumLimit = { name: 'host', most: { USD: '20' }, span: 'month', zone: noonZone }
     await set(engine, { ...daily, most: { USD: '20' } }, host)
     await enqueueMany(engine, 2)
     await claimReady(pool)
@@ -331,8 +331,8 @@ describe('a limit on what leaves in a day', async () => {
     const [one, two] = ['01J0000000000000000000000B', '01J0000000000000000000000C']
     await set(
       engine,
-      { name: 'payee', most: { USD: '13' }, span: 'day', zone: 'UTC', per: ['counterparty', 'gateway'] },
-      { name: 'acme', most: { USD: '26' }, span: 'day', zone: 'UTC', accounts: ['acme'] },
+      { name: 'payee', most: { USD: '13' }, span: 'day', zone: noonZone, per: ['counterparty', 'gateway'] },
+      { name: 'acme', most: { USD: '26' }, span: 'day', zone: noonZone, accounts: ['acme'] },
     )
     const pay = (addressId: string, accountId = 'acme') =>
       enqueue(engine, { accountId, destination: { addressId, valueType: 'USD', transferType: 'ach_credit' } })

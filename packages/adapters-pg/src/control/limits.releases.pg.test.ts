@@ -1,7 +1,7 @@
 import type { SumLimit } from '@outlay/core'
 import { describe, expect, it, vi } from 'vitest'
 import type { HostEngine } from '../../test/host.ts'
-import { claimReady, sweepLimits } from '../../test/limit-claims.ts'
+import { claimReady, noonZone, sweepLimits } from '../../test/limit-claims.ts'
 import { daily, limitHost, note } from '../../test/limit-host.ts'
 import { countJobs } from '../../test/queue.ts'
 
@@ -136,7 +136,7 @@ describe('the sweep that releases what limits hold', async () => {
 
   it('passes over very many that may not go, to those of the same sum that may', async () => {
     const engine = open()
-    const host: SumLimit = { name: 'host', most: { USD: '0.01' }, span: 'month', zone: 'UTC' }
+    const host: SumLimit = { name: 'host', most: { USD: '0.01' }, span: 'month', zone: noonZone }
     await set(engine, host)
     await enqueueMany(engine, 600, 'paused')
     await enqueueMany(engine, 1, 'other')

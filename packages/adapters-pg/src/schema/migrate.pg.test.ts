@@ -127,7 +127,8 @@ create index concurrently one_negative on {{schema}}.one (id) where id < 0;
     await expect(migrate(100)).rejects.toThrow(/0002_index did not get the locks/)
     const migrated = migrate()
     await waitUntil(async () => {
-      const { rows } = await pool.query(`select 1 from pg_locks where locktype = 'virtualxid' and not granted`)
+      const { rows } = await pool.query(`select 1 from pg_locks where locktype = 'virtualxid' and not granted
+        and pid in (select pid from pg_stat_activity where datname = current_database())`)
       return rows.length > 0
     })
     await pool.query('insert into app.one values (2)')

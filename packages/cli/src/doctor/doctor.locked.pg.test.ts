@@ -43,6 +43,8 @@ describe('the doctor, while another session has a table locked', async () => {
       let locked: Promise<unknown> | undefined
       const { pid, findings } = await examineBehind('select 1 from outlay.transfer', async () => {
         locked = waiting.query('lock table outlay.transfer in access exclusive mode')
+        const waits = `select from pg_locks where pid = ${rows[0]?.pid} and not granted`
+        await waitUntil(async () => (await host.pool.query(waits)).rowCount === 1)
       })
       const [{ what } = { what: '' }] = findings
       expect(what).toContain(`Process ${rows[0]?.pid} (`)
