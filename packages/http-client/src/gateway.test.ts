@@ -223,9 +223,9 @@ test.each([200, 201, 401, 422, 500])(
 test('a timeout before the headers, within the body or of the whole request leaves the outcome unknown', async () => {
   await exchange.gateway.close?.()
   for (const [timeouts, step] of [
-    [{ headersMs: 300 }, silence],
-    [{ bodyMs: 300 }, silenceMidBody],
-    [{ totalMs: 300 }, silence],
+    [{ headersMs: 2_000 }, silence],
+    [{ bodyMs: 2_000 }, silenceMidBody],
+    [{ totalMs: 2_000 }, silence],
   ] as const) {
     exchange.openGateway({ timeouts })
     exchange.server.script(step)

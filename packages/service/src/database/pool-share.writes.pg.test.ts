@@ -45,13 +45,15 @@ it('writes of one client that wait for a lock leave half of the connections to o
 it('a client that gets no place of its share is answered with 503, which the log has once as a warning', async () => {
   const { two: pool } = pools
   const logger = recordingLogger()
-  const service = testService(testContext({ pool, logger, readTimeoutMs: 50 }))
+  const context = testContext({ pool, logger })
+  const service = testService(context)
+  const impatient = testService(testContext({ pool, logger, secrets: context.secrets, readTimeoutMs: 50 }))
   const { token, clientId } = await service.signIn({ environment: 'mainnet' })
   const account = await service.createAccount(token)
   // Nobody's place but that of the client: its only one.
   const end = Promise.withResolvers<void>()
   const held = withinShare({ pool }, clientId, { limitMs: 60_000 }, () => end.promise)
-  const read = () => service.call(`/accounts/${account}`, { token })
+  const read = (of = impatient) => of.call(`/accounts/${account}`, { token })
   const answers = [await read(), await read()]
   expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual([
     [503, '1'],
@@ -61,7 +63,7 @@ it('a client that gets no place of its share is answered with 503, which the log
   expect(said).toMatchObject([{ level: 'warn', fields: { clientId } }])
   end.resolve()
   await held
-  expect((await read()).status).toBe(200)
+  expect((await read(service)).status).toBe(200)
 })
 
 it('a read whose client has gone leaves the share, and a create whose client has gone is done', async () => {

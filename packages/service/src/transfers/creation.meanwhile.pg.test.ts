@@ -78,7 +78,7 @@ it('a create writes its transfer when a webhook of the account is removed meanwh
 it('a stored answer is replayed by a process that cannot read the parties', async () => {
   const key = randomUUID()
   const { json: made } = await create(first, key)
-  const second = process({ statement_timeout: 300 })
+  const second = process({ statement_timeout: 3_000 })
   await second.call(`/accounts/${accountId}/transfers`, { token })
   const end = await holding(`lock table ${schema}.address in access exclusive mode`)
   const again = await create(second, key)

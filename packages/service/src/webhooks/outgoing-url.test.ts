@@ -279,7 +279,7 @@ it('resolves a name while very many others hang, and takes no thread from the re
   })
   nameServer.bind(0, '127.0.0.1')
   await once(nameServer, 'listening')
-  const resolver = new Resolver({ timeout: 2_000, tries: 1 })
+  const resolver = new Resolver({ timeout: 60_000, tries: 1 })
   resolver.setServers([`127.0.0.1:${nameServer.address().port}`])
   const resolve = createNames(resolver)
   const find = (name: string) =>
@@ -293,6 +293,7 @@ it('resolves a name while very many others hang, and takes no thread from the re
   expect(await find('well.example')).toEqual([{ address: '192.0.2.7', family: 4 }])
   await new Promise((done) => lookup('localhost', done))
   expect(hanging).toBe(64)
-  expect(new Set(await Promise.all(hung))).toEqual(new Set(['ETIMEOUT']))
+  resolver.cancel()
+  expect(new Set(await Promise.all(hung))).toEqual(new Set(['ECANCELLED']))
   nameServer.close()
 })
