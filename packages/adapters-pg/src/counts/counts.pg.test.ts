@@ -1,5 +1,5 @@
 import { waitUntil } from '@outlay/testing'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { samplePayout as samplePayoutOf } from '../../test/outbox.ts'
 import { resolveNames } from '../schema/database-names.ts'
@@ -13,6 +13,9 @@ describe('counts of transfers', async () => {
   const { driver, pool, open, commit, enqueue, enqueueMany, rows } = host
   const store = createCountStore(driver, resolveNames({}).tokens)
   const at = (afterMs: number) => new Date(Date.now() + afterMs).toISOString()
+
+  // Counts begin with the hour of the first one, which may end before a test has enqueued what it counts.
+  beforeEach(() => store.count(at(-hourMs)))
 
   /** Lets time pass for what counts, until everything that is due by then is counted. */
   const countTo = async (afterMs: number) => {
@@ -218,6 +221,7 @@ describe('counts of transfers', async () => {
 
   it('say that nothing was counted where no worker has been, and refuse what cannot be asked', async () => {
     const engine = open()
+    await pool.query('delete from outlay.transfer_count_progress')
     expect(await engine.stats()).toMatchObject({ step: 'hour', rolledUpTo: null, data: [] })
     const refused = [
       [{ step: 'week' }, 'step'],
