@@ -1,5 +1,13 @@
 import { createEngine } from '@outlay/core'
-import { drain, memoryGateway, type Postgres, recordingLogger, startPostgres, waitUntil } from '@outlay/testing'
+import {
+  drain,
+  memoryGateway,
+  type Postgres,
+  recordingLogger,
+  seededRandom,
+  startPostgres,
+  waitUntil,
+} from '@outlay/testing'
 import { type DriverSubject, noteTableSql } from '@outlay/testing/conformance'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -43,7 +51,8 @@ describe('restarts of Postgres and ended sessions, under handlers', () => {
       const subject = await open(url)
       const gateway = memoryGateway()
       // Each answer takes a moment, so that every restart finds handlers at work.
-      gateway.scriptAfter(() => new Promise((resolve) => setTimeout(() => resolve(undefined), Math.random() * 200)))
+      const random = seededRandom(46)
+      gateway.scriptAfter(() => new Promise((done) => setTimeout(() => done(undefined), random.fraction() * 200)))
       const engine = createEngine({ backend: subject.backend, gateway, runtime: { logger: recordingLogger() } })
       engine.subscribe('notes', ['transfer.completed'], async (event, tx) => {
         await subject.insertNote(tx, event.transferId, 'complete')

@@ -4,6 +4,7 @@ import {
   memoryGateway,
   type Postgres,
   recordingLogger,
+  seededRandom,
   startPostgres,
   startTcpProxy,
   type TcpProxy,
@@ -27,6 +28,8 @@ describe('a restart of Postgres under the workers', () => {
     await pool.query('create table effect (transfer_id text references outlay.transfer (id))')
   })
   afterAll(async () => {
+    // The workers have listened until now.
+    pool.on('error', () => undefined)
     await pool.end()
     await server.stop()
   })
@@ -48,7 +51,8 @@ describe('a restart of Postgres under the workers', () => {
     const [engine] = engines
     if (engine === undefined) throw new Error('There is no engine.')
     // Each answer takes a moment, so that every restart finds transfers in each stage.
-    gateway.scriptAfter(() => new Promise((resolve) => setTimeout(() => resolve(undefined), 20 + Math.random() * 200)))
+    const random = seededRandom(51)
+    gateway.scriptAfter(() => new Promise((done) => setTimeout(() => done(undefined), 20 + random.fraction() * 200)))
     await Promise.all(engines.map((one) => one.start({ concurrency: 20 })))
     const requests = Array.from({ length: 1_500 }, () => samplePayout('acme'))
     await pgDriver(pool).transaction((tx) => engine.transfers.enqueueMany(tx, requests))

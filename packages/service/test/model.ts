@@ -1,6 +1,9 @@
 import process from 'node:process'
 import type { Parameters } from 'fast-check'
 
+/** Where tests decide about a change, generated ones are the same each time: a failure is that of the change. */
+export const seedOfCI: { readonly seed?: number } = process.env['CI'] === undefined ? {} : { seed: 7_000 }
+
 /** How a model-based test runs. */
 export interface ModelRuns {
   readonly parameters: Parameters<unknown>
@@ -10,7 +13,7 @@ export interface ModelRuns {
 
 /**
  * The runs of a model-based test: `numRuns`, or as many as `OUTLAY_MODEL_RUNS` says. A failure prints its seed, and
- * `OUTLAY_MODEL_SEED` repeats the runs of that seed.
+ * `OUTLAY_MODEL_SEED` repeats the runs of that seed. Where `CI` is set they are the same ones each time.
  */
 export function modelRuns(numRuns: number): ModelRuns {
   const runs = Number(process.env['OUTLAY_MODEL_RUNS'] ?? numRuns)
@@ -20,7 +23,7 @@ export function modelRuns(numRuns: number): ModelRuns {
     parameters: {
       numRuns: runs,
       interruptAfterTimeLimit: runs * 20_000,
-      ...(seed === undefined ? {} : { seed: Number(seed) }),
+      ...(seed === undefined ? seedOfCI : { seed: Number(seed) }),
     },
     timeoutMs: 120_000 + runs * 20_000,
   }

@@ -2,6 +2,7 @@ import { testDatabase } from '@outlay/testing/vitest'
 import fc from 'fast-check'
 import { Pool } from 'pg'
 import { afterAll, expect, it } from 'vitest'
+import { seedOfCI } from '../../test/model.ts'
 import { inTransaction, type Tx } from '../context.ts'
 import { migrateService } from '../database/migrations.ts'
 import { book, type LedgerLeg, type LedgerLine, planDeposit, planReverse, planTransfer } from './ledger.ts'
@@ -182,6 +183,6 @@ it('for any steps in any order, balances equal entries, are never negative, and 
       )
       expect(rows).toEqual([])
     }),
-    { numRuns: 12 },
+    { numRuns: 12, ...seedOfCI },
   )
 })
