@@ -22,6 +22,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} }
 export async function moveHost(): Promise<MoveHost> {
   const host = await shardHost()
   const pool = new pg.Pool({ connectionString: host.eastUrl, max: 12 })
+  pool.on('error', () => undefined)
   const made: Directory[] = []
   const otherRoute = () => {
     const one = directory({ pool, logger: silent })

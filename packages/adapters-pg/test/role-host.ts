@@ -21,6 +21,7 @@ export async function roleHost() {
   const roles = Object.fromEntries(parts.map((part) => [part, nameOf(part)]))
   const database = await testDatabase()
   const admin = new pg.Pool({ connectionString: database.url, max: 2 })
+  admin.on('error', () => undefined)
   const pools = new Map<Part, pg.Pool>()
   const as = (part: Part) => pools.get(part) as pg.Pool
   const gateway = memoryGateway()
@@ -34,7 +35,9 @@ export async function roleHost() {
       await admin.query(`create role "login-${nameOf(part)}" login password '${password}' in role "${nameOf(part)}"`)
       await admin.query(`alter role "login-${nameOf(part)}" set role = "${nameOf(part)}"`)
       const url = Object.assign(new URL(database.url), { username: `login-${nameOf(part)}`, password })
-      pools.set(part, new pg.Pool({ connectionString: url.toString(), max: 12 }))
+      const pool = new pg.Pool({ connectionString: url.toString(), max: 12 })
+      pool.on('error', () => undefined)
+      pools.set(part, pool)
     }
     await engineOf('migrator').migrate()
     await admin.query(rolesSql({ roles }))

@@ -226,9 +226,9 @@ it('a notification beside a transaction, whose connection never becomes ready, f
   await driver.transaction(async (tx) => {
     await driver.execute(tx, insert, ['before'])
     proxy.mode = 'keeps answers'
-    const notified = tx.notify('news', 'unheard')
+    const failed = expect(tx.notify('news', 'unheard')).rejects.toThrow('did not begin a session beside')
     await waitUntil(() => proxy.connections === 2)
-    await expect(notified).rejects.toThrow('did not begin a session beside')
+    await failed
     proxy.mode = 'passes'
     await driver.execute(tx, insert, ['after'])
   })

@@ -74,6 +74,7 @@ describe('the directory of accounts', async () => {
     const url = new URL(host.eastUrl)
     url.host = `${proxy.host}:${proxy.port}`
     const cut = new pg.Pool({ connectionString: url.href, max: 2 })
+    cut.on('error', () => undefined)
     const route = directory({ pool: cut, logger: silent, maxAgeMs: 1 })
     await route.assign('known', 'east')
     expect(await route.find('known')).toBe('east')
