@@ -4,7 +4,7 @@ import { inWorkerTransaction, type ServiceContext, type Tx } from '../context.ts
 import { afterCommit } from '../database/after-commit.ts'
 import { type Executor, listOf, run, type Statement, statement } from '../database/statement.ts'
 import { asSystem, asWorker } from '../database/tenant.ts'
-import { arrivalMarksOf, claimArrivals } from '../rail-facts/arrival-marks.ts'
+import { arrivalMarksOf, claimArrivals, type ReportedArrival, type ReusedWire } from '../rail-facts/arrival-marks.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import {
   finishFacts,
@@ -101,9 +101,10 @@ async function applyStored(
     const depositId = await claimDeposit(tx, context, automation, fact, transferId)
     // Another one took effect meanwhile: this one, or one with its reference and another amount.
     if (depositId === undefined) return undefined
-    // Also of a deposit that goes back: its wire is nobody else's.
-    const owner = await claimWire(tx, context, fact, stored.id, transferId)
-    if (owner !== undefined) return await holdReused(tx, context, { stored, depositId, owner })
+    // Also of a deposit that goes back, which has no transfer: its wire is nobody else's.
+    const ownerId = typeof transfer === 'object' ? transferId : depositId
+    const [reused] = await claimWire(tx, context, fact, { factId: stored.id, transferId: ownerId })
+    if (reused !== undefined) return await holdReused(tx, context, { stored, depositId, owner: reused.owner })
     const given = { depositId, transferId, automationId: automation?.id }
     const written = await writeVerdict(tx, context, transfer, given)
     const credited = written.outcome === 'credited' ? { transferId } : {}
@@ -206,21 +207,19 @@ export async function lockOwner(tx: Tx, context: ServiceContext, index: string):
 }
 
 /**
- * Writes that a wire is that of the transfer of a deposit, by its reference and its IMAD. Resolves with the transfer that has it already; `undefined` for
- * none, and for what is no wire.
+ * Writes that a wire is that of a deposit, by its reference and its IMAD: of its transfer, or of the deposit itself, which goes back. Resolves with the others
+ * that have it already; with none for what is no wire.
  */
 export async function claimWire(
   tx: Tx,
   context: ServiceContext,
   { transferType: rail, reference, details }: DepositMoney,
-  factId: string,
-  transferId: string,
-): Promise<string | undefined> {
-  if (rail !== 'wire') return undefined
+  claim: Pick<ReportedArrival, 'factId' | 'transferId' | 'isAccepted'>,
+): Promise<readonly ReusedWire[]> {
+  if (rail !== 'wire') return []
   const named = arrivalMarksOf({ source: { transactionId: reference, paymentDetails: { imad: reference } } })
   const marks = [...named, ...arrivalMarksOf({ source: { paymentDetails: { imad: details.imad } } })]
-  const [reused] = await claimArrivals(tx, context, [{ factId, transferId, rail, marks }])
-  return reused?.owner
+  return await claimArrivals(tx, context, [{ ...claim, rail, marks }])
 }
 
 /** Writes the deposit and returns its id; `undefined` when its reference has one. Waits for another transaction that is writing it. */

@@ -2,11 +2,12 @@ import { Id, OutlayError } from '@outlay/core'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { listOf, run, statement } from '../database/statement.ts'
+import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { amountOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import { foreignDetails } from '../rails/foreign-value.ts'
 import type { AutomationRow } from './automations.ts'
 import { claimedReference, isOfOtherStoredDay, storedDayOf } from './deposit-day.ts'
-import { claimDeposit, claimWire, lockOwner, refusalOf } from './deposits.ts'
+import { claimDeposit, claimWire, findDeposit, lockOwner, refusalOf } from './deposits.ts'
 import { type DepositMoney, type DepositTransfer, prepareAcceptedTransfer, writeDepositTransfer } from './transfers.ts'
 
 /** What the stored fact of money at a virtual account says beside the amount. That of a deposit at a wallet has an address. */
@@ -19,30 +20,46 @@ export const isAutomationDeposit = ({ kind, payload }: StoredRailFact): boolean 
 /**
  * Credits a deposit that is held, in the transaction of the person who decides. Takes effect only where no deposit of its rail and reference has:
  * the first one was interrupted before it did. One of another day than the first with its reference is credited in addition, once for each day. What is reported with the reference from then on is a repeat of this one, or an exception.
+ *
+ * @returns whose wire it is, where that is another transfer, and the person has not accepted that; nothing may be written then.
  * @throws OutlayError `conflict` when one has, and when the deposit would be returned to its sender.
  */
-export async function creditHeldDeposit(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<void> {
+export async function creditHeldDeposit(
+  tx: Tx,
+  context: ServiceContext,
+  fact: StoredRailFact,
+  accepts: readonly RailExceptionReason[],
+): Promise<{ readonly reason: 'reused_mark'; readonly markOwner: string } | undefined> {
   const { account, details } = said.parse(fact.payload)
   const money = moneyOf(fact, details)
   const automation = await lockOwner(tx, context, account.index)
   const transferId = Id.generate(context.clock, context.random)
   const transfer = await prepare(tx, context, automation, money, transferId)
-  const claimed = { ...money, reference: await referenceOf(tx, context, fact) }
+  const [earlier] = await run(tx, context, selectOwner, [fact.rail, fact.reference])
+  const claimed = { ...money, reference: await referenceOf(tx, context, fact, earlier) }
   if ((await claimDeposit(tx, context, automation, claimed, transferId)) === undefined) {
     throw refused('an earlier deposit with its reference was credited or returned')
   }
-  // A person credits it, also where a transfer has the wire.
-  await claimWire(tx, context, money, fact.id, transferId)
+  const reused = await claimWire(tx, context, money, { factId: fact.id, transferId, isAccepted: true })
+  // The person has accepted that an earlier deposit has its reference.
+  const first = await findDeposit(tx, context, { ...money, reference: earlier?.reference ?? money.reference })
+  const other = reused.find(({ owner }) => owner !== (first?.transfer_id ?? first?.id))
+  if (other !== undefined && !accepts.includes('reused_mark')) return { reason: 'reused_mark', markOwner: other.owner }
   await writeDepositTransfer(tx, context, transfer)
   await run(tx, context, nameTransfer, [fact.id, transferId, transfer.row.account_id])
+  return undefined
 }
 
 /**
  * The reference under which a deposit takes effect. Of another day than the deposit that has its reference, it has one of its own, also where its amount or
  * its account is another, too. The day is written then, since its reports find what was credited by it.
  */
-async function referenceOf(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<string> {
-  const [owner] = await run(tx, context, selectOwner, [fact.rail, fact.reference])
+async function referenceOf(
+  tx: Tx,
+  context: ServiceContext,
+  fact: StoredRailFact,
+  owner: StoredRailFact | undefined,
+): Promise<string> {
   if (owner === undefined) return claimedReference(fact)
   const day = storedDayOf(fact)
   if (day === undefined || !isOfOtherStoredDay(fact, owner)) return fact.reference

@@ -5,7 +5,7 @@ import { run, statement } from '../database/statement.ts'
 import { book, planReceipt, planReverse } from '../ledger/ledger.ts'
 import { isMarkedAlike, isProgress, mayBeSameArrival } from '../rail-facts/arrival.ts'
 import { isPayment, paymentFactOf } from '../rail-facts/payment-fact.ts'
-import { amountOf, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import { amountOf, markOwnerOf, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import type { RailFact } from '../rails/port.ts'
 
 /** The fact of a report that money arrives, or goes on to be credited; `undefined` for every other one. */
@@ -14,9 +14,10 @@ export function progressOf(stored: StoredRailFact): RailFact | undefined {
   return fact !== undefined && isProgress(fact) ? fact : undefined
 }
 
-/** True for two reports that may be about the same incoming money. */
+/** True for two reports that may be about the same incoming money. Only a mark joins one of a wire that another transfer has with another one. */
 export function isSameArrival(one: StoredRailFact, other: StoredRailFact): boolean {
-  return compare(one, other, mayBeSameArrival)
+  const isReused = [one, other].some((each) => markOwnerOf(each) !== undefined)
+  return compare(one, other, isReused ? isMarkedAlike : mayBeSameArrival)
 }
 
 function compare(one: StoredRailFact, other: StoredRailFact, relation: typeof mayBeSameArrival): boolean {

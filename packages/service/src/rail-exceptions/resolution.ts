@@ -101,7 +101,7 @@ async function apply(
   if (held !== undefined) {
     const { reason, markOwner } = held
     if (reason !== 'payment_not_known') Object.assign(refusal, { reason, markOwner })
-    throw refused(reason, accepts)
+    throw refused(held, accepts)
   }
   if (stated !== undefined) await run(tx, context, nameAmount, [fact.id, JSON.stringify(stated)])
   const resolved = await writeResolution(tx, context, fact, resolution)
@@ -133,7 +133,7 @@ interface HeldStill {
   readonly markOwner?: string | undefined
 }
 
-/** Applies a fact of its kind. Returns why a fact about a payment cannot be applied. */
+/** Applies a fact of its kind. Returns why a fact cannot be applied, where that is what it is held for by now. */
 async function applyNow(
   tx: Tx,
   context: ServiceContext,
@@ -141,7 +141,7 @@ async function applyNow(
   decided: Pick<OpenFact, 'accepts' | 'stated'>,
 ): Promise<HeldStill | undefined> {
   if (fact.kind === 'deposit' && 'addressId' in fact.payload) await creditDeposit(tx, context, fact)
-  else if (isAutomationDeposit(fact)) await creditHeldDeposit(tx, context, fact)
+  else if (isAutomationDeposit(fact)) return await creditHeldDeposit(tx, context, fact, decided.accepts ?? [])
   else if (isPayment(fact) && paymentFactOf(fact) !== undefined) return await judgeAgain(tx, context, fact, decided)
   else throw new OutlayError('conflict', 'Such a fact cannot be applied; dismiss it.', { field: 'action' })
   return undefined
@@ -164,16 +164,15 @@ const acceptable: readonly (RailExceptionReason | 'payment_not_known')[] = [
   'reused_mark',
 ]
 
-function refused(
-  reason: RailExceptionReason | 'payment_not_known',
-  accepts: readonly RailExceptionReason[],
-): OutlayError {
+function refused({ reason, markOwner }: HeldStill, accepts: readonly RailExceptionReason[]): OutlayError {
   const isNew = acceptable.includes(reason) && !accepts.includes(reason as RailExceptionReason)
   const all = [...accepts.filter((one) => acceptable.includes(one)), reason].map((one) => `'${one}'`).join(', ')
   const next = isNew
     ? `It is held for that by now. Read it again, and dismiss it, or apply it with accepts: [${all}].`
     : (whatNext[reason] ?? 'Dismiss it when it is dealt with elsewhere.')
-  return new OutlayError('conflict', `The fact cannot be applied: ${reason}. ${next}`, { field: 'action' })
+  // The caller may roll back what is written of that.
+  const owner = markOwner === undefined ? '' : ` It is the wire of ${markOwner}.`
+  return new OutlayError('conflict', `The fact cannot be applied: ${reason}.${owner} ${next}`, { field: 'action' })
 }
 
 /** What to do about a fact that cannot be applied, where that is not only to dismiss it. */

@@ -12,18 +12,27 @@ export interface ArrivalMark {
   readonly mark: string
 }
 
-/** A report that a wire has arrived, and the transfer that it names. */
-export interface NewArrival {
+/** A report of a wire, and the transfer that it names. */
+export interface ReportedArrival {
   readonly factId: string
   readonly transferId: string
   readonly rail: string
-  readonly marks: readonly ArrivalMark[]
+  readonly marks: readonly ReportedMark[]
+  /** True where a person credits it, whoever has its wire: it gets its free marks all the same. Default false. */
+  readonly isAccepted?: boolean | undefined
+  /** True for one that says that the wire went back, or was refused: it gets no marks. Default false. */
+  readonly isCompared?: boolean | undefined
 }
 
-/** A mark of a report that another transfer has. */
-export interface ReusedMark extends ArrivalMark {
+/** A mark, and whether a person has credited its transfer another report with it. */
+export interface ReportedMark extends ArrivalMark {
+  readonly isOwn?: boolean | undefined
+}
+
+/** A report of a wire that another transfer has. */
+export interface ReusedWire {
   readonly factId: string
-  /** Id of that transfer, which may be one of another account. */
+  /** Id of that transfer, which may be one of another account, or of a deposit that went back. */
   readonly owner: string
 }
 
@@ -40,55 +49,49 @@ export function arrivalMarksOf({ source }: Pick<RailFact, 'source'>): readonly A
 }
 
 /**
- * Writes whose wires these are, each that of the first one, and resolves with the marks that another transfer has. One statement; none where nothing
- * has a mark. Waits for another transaction that writes the same.
+ * Writes whose wires these are, each that of the first one, and resolves with those that another transfer has: several times with one that several have. One
+ * statement, and one more for each report of a wire that another one of the batch names for another transfer; none where nothing has a mark. Waits for
+ * another transaction that writes the same.
  */
 export async function claimArrivals(
   tx: Tx,
   context: Pick<ServiceContext, 'schema'>,
-  arrivals: readonly NewArrival[],
-): Promise<readonly ReusedMark[]> {
-  const given = toRows(arrivals)
-  if (given.length === 0) return []
-  return await run(tx, context, claim, [JSON.stringify(given.map((one, position) => ({ ...one, position })))])
+  arrivals: readonly ReportedArrival[],
+): Promise<readonly ReusedWire[]> {
+  const reused: ReusedWire[] = []
+  for (const group of groupsOf(arrivals.filter(({ marks }) => marks.length > 0)))
+    reused.push(...(await run(tx, context, claim, [JSON.stringify(group.flatMap(rowsOf))])))
+  return reused
 }
 
-/** Resolves with the marks that another transfer has, and writes none. One statement; none where nothing has a mark. */
-export async function findArrivals(
-  tx: Tx,
-  context: Pick<ServiceContext, 'schema'>,
-  arrivals: readonly NewArrival[],
-): Promise<readonly ReusedMark[]> {
-  const given = toRows(arrivals)
-  return given.length === 0 ? [] : await run(tx, context, find, [JSON.stringify(given)])
+/**
+ * The reports of wires that are named for one transfer each, and behind them, one by one, the others: whose wire those have depends on what became of the
+ * ones before.
+ */
+function groupsOf(arrivals: readonly ReportedArrival[]): readonly (readonly ReportedArrival[])[] {
+  const together: ReportedArrival[] = []
+  const alone: ReportedArrival[] = []
+  const transferOf = new Map<string, string>()
+  for (const one of arrivals) {
+    const keys = one.marks.map(({ kind, mark }) => JSON.stringify([one.rail, kind, mark]))
+    const isShared = keys.some((key) => (transferOf.get(key) ?? one.transferId) !== one.transferId)
+    for (const key of keys) transferOf.set(key, isShared ? several : one.transferId)
+    ;(isShared ? alone : together).push(one)
+  }
+  return [...(together.length === 0 ? [] : [together]), ...alone.map((one) => [one])]
 }
 
-const toRows = (arrivals: readonly NewArrival[]) =>
-  arrivals.flatMap(({ factId, transferId, rail, marks }) =>
-    marks.map(({ kind, mark }) => ({ fact_id: factId, rail, kind, mark, transfer_id: transferId })),
-  )
+/** In the place of a transfer, where a wire is named for several. No id is empty. */
+const several = ''
 
-const readMark = rowDecoder('mark', {
-  factId: Column.text,
-  kind: Column.word<ArrivalMark['kind']>(),
-  mark: Column.text,
-  owner: Column.text,
-})
-
-const find = statement(
-  'arrival_mark_find',
-  `select g.fact_id, g.kind, g.mark, m.transfer_id as owner
-     from jsonb_to_recordset($1::jsonb) as g(fact_id text, rail text, kind text, mark text, transfer_id text)
-    cross join lateral (
-      select o.transfer_id from {{schema}}.arrival_mark o
-       where o.rail = g.rail and o.kind = g.kind and o.mark = g.mark and o.transfer_id <> g.transfer_id
-      offset 0
-    ) m`,
-  readMark,
-)
+const rowsOf = ({ factId, transferId, rail, marks, isAccepted, isCompared }: ReportedArrival) =>
+  marks.map(({ kind, mark, isOwn }) => ({
+    ...{ fact_id: factId, rail, kind, mark, transfer_id: transferId },
+    ...{ is_own: isOwn, is_accepted: isAccepted, is_compared: isCompared },
+  }))
 
 const claim = statement(
   'arrival_mark_claim',
-  'select fact_id, kind, mark, owner from {{schema}}.arrival_mark_claim($1::jsonb)',
-  readMark,
+  'select fact_id, owner from {{schema}}.arrival_mark_claim($1::jsonb)',
+  rowDecoder('reused wire', { factId: Column.text, owner: Column.text }),
 )

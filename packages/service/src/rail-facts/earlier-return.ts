@@ -1,5 +1,6 @@
 import { Amount } from '@outlay/core'
 import type { RailFact, RailLegDetails } from '../rails/port.ts'
+import { imadOf } from './arrival.ts'
 
 /**
  * How a return stands to one that was booked before.
@@ -24,7 +25,7 @@ export function compareReturns(one: RailFact, booked: RailFact): ReturnRelation 
     return reference === bookedReference ? 'same' : 'doubtful'
   }
   if (!isSameAmount || haveOtherTransactions(one, booked)) return 'other'
-  return JSON.stringify(marksOf(one)) === JSON.stringify(marksOf(booked)) ? 'same' : 'doubtful'
+  return marksText(one) === marksText(booked) ? 'same' : 'doubtful'
 }
 
 /** The same for a return before the payment was tried again: each attempt has a trace number of its own. */
@@ -52,7 +53,16 @@ function areOther(id: string, other: string): boolean {
   return id.trim().toLowerCase() !== other.trim().toLowerCase()
 }
 
-/** What distinguishes one return of a payment from another: the rail's reference of it, otherwise everything but words. */
+/** A bank may write an IMAD in another spelling the next time. */
+function marksText({ source, destination, ...fact }: RailFact): string {
+  return JSON.stringify(marksOf({ ...fact, source: inOneSpelling(source), destination: inOneSpelling(destination) }))
+}
+
+function inOneSpelling(leg: RailLegDetails | undefined): RailLegDetails | undefined {
+  return leg && { ...leg, paymentDetails: { ...leg.paymentDetails, imad: imadOf(leg) } }
+}
+
+/** What distinguishes one return of a payment from another, as it is stored: the rail's reference of it, otherwise everything but words. */
 export function marksOf(fact: RailFact): readonly unknown[] {
   const { failure, reachedAt, source, destination, returnReference } = fact
   if (returnReference !== undefined) return [returnReference]

@@ -23,7 +23,7 @@ export type RailExceptionReason =
   | 'other_transaction'
   /** The amount is not the one of the transfer. */
   | 'amount_mismatch'
-  /** Another transfer, or a deposit at a virtual account, has this wire, by its IMAD or its transaction. `payload.markOwner` names that transfer. */
+  /** Another transfer, or a deposit at a virtual account, has this wire, by its IMAD or its transaction. `payload.markOwner` names that transfer, or a deposit that went back. */
   | 'reused_mark'
   /** A deposit, or a return, with this reference has another amount or another destination; or another transfer has this payment. */
   | 'reference_reused'

@@ -62,7 +62,6 @@ export type Judgement =
       readonly outcome: 'exception'
       readonly reason: RailExceptionReason
       readonly receipt?: Amount | undefined
-      readonly markOwner?: string | undefined
     }
 
 /** How a fact is judged. */
@@ -77,7 +76,7 @@ export interface JudgementRules {
   readonly accepts?: readonly RailExceptionReason[] | undefined
   /** What came back in the currency of the transfer, as a person states it, where the fact says another currency. */
   readonly stated?: Amount | undefined
-  /** Id of the transfer that has the wire of this fact already, where that is another one. */
+  /** Who has the wire of this fact already: another transfer, or a deposit that went back. */
   readonly markOwner?: string | undefined
 }
 
@@ -113,8 +112,7 @@ function judgeAlone(fact: RailFact, transfer: JudgedTransfer | undefined, rules:
   if (fact.accountId !== transfer.accountId) return exception('other_account')
   if (transfer.reference !== null && fact.reference !== transfer.reference) return exception('other_reference')
   // Its money is in the ledger already, so it has no receipt.
-  if (rules.markOwner !== undefined && !accepts(rules, 'reused_mark'))
-    return { ...exception('reused_mark'), markOwner: rules.markOwner }
+  if (rules.markOwner !== undefined && !accepts(rules, 'reused_mark')) return exception('reused_mark')
   const end = endOf(transfer)
   if (end !== undefined && contradicts(fact, transfer, end, rules))
     return { ...exception('status_contradicted'), receipt: receiptOf(fact, transfer, rules) }

@@ -56,7 +56,7 @@ export interface RailFactOutcome {
   readonly transferId?: string | undefined
   readonly accountId?: string | undefined
   readonly reason?: RailExceptionReason | undefined
-  /** Id of the transfer that has its wire, of `reused_mark`. It is written into the payload. */
+  /** Id of the transfer that has its wire, where that is another one. It is written into the payload. */
   readonly markOwner?: string | undefined
 }
 
@@ -109,6 +109,11 @@ export function isFinished(fact: StoredRailFact): boolean {
 /** The amount of a stored fact; `undefined` when it has none. */
 export function amountOf({ amountValue, amountCurrency }: StoredRailFact): Amount | undefined {
   return amountValue === null || amountCurrency === null ? undefined : { value: amountValue, currency: amountCurrency }
+}
+
+/** Who has the wire of a stored fact, where that is another transfer, or a deposit that went back; `undefined` for nobody. */
+export function markOwnerOf({ payload: { markOwner } }: StoredRailFact): string | undefined {
+  return typeof markOwner === 'string' ? markOwner : undefined
 }
 
 function rowOf({

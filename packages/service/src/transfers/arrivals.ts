@@ -1,6 +1,7 @@
 import type { ServiceContext, Tx } from '../context.ts'
 import { isProgress } from '../rail-facts/arrival.ts'
-import { arrivalMarksOf, claimArrivals, findArrivals, type ReusedMark } from '../rail-facts/arrival-marks.ts'
+import { type ArrivalMark, arrivalMarksOf, claimArrivals } from '../rail-facts/arrival-marks.ts'
+import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import type { RailFact } from '../rails/port.ts'
 import type { KnownTransfer } from './known-transfer.ts'
 
@@ -9,11 +10,12 @@ interface ArrivedFact {
   readonly id: string
   readonly fact: RailFact | undefined
   readonly reference?: string | undefined
+  readonly accepts?: readonly RailExceptionReason[] | undefined
 }
 
 /**
- * Writes whose wires facts report, where they name their transfers rightly. What says that a wire went back is only compared. Resolves with the transfers that have the wires of facts already, by the ids
- * of the facts: but for those that a person has accepted for their own.
+ * Writes whose wires facts report, where they name their transfers rightly. What says that a wire went back is only compared. Resolves with the transfers
+ * that have the wires of facts already, by the ids of the facts: but for those of which a person has credited another report.
  */
 export async function findMarkOwners(
   tx: Tx,
@@ -21,28 +23,19 @@ export async function findMarkOwners(
   open: readonly ArrivedFact[],
   known: ReadonlyMap<string, KnownTransfer | undefined>,
 ): Promise<ReadonlyMap<string, string>> {
-  const arrivals = (isOf: (fact: RailFact) => boolean) =>
-    open.flatMap(({ id, fact, reference }) => {
-      const transfer = known.get(id)
-      if (fact === undefined || transfer === undefined || !isOf(fact)) return []
-      if (!isOfWire(fact, transfer, reference)) return []
-      return [{ factId: id, transferId: transfer.id, rail: transfer.rail, marks: arrivalMarksOf(fact) }]
-    })
-  const reused: readonly ReusedMark[] = [
-    ...(await claimArrivals(tx, context, arrivals(isProgress))),
-    ...(await findArrivals(tx, context, arrivals(isGone))),
-  ]
-  const owners = new Map<string, string>()
-  for (const [factId, marks] of Map.groupBy(reused, (one) => one.factId)) {
-    const applied = known.get(factId)?.progress.filter((one) => one.isApplied) ?? []
-    const ownMarks = applied.flatMap((one) => arrivalMarksOf(one.fact))
-    const isOwn = ({ kind, mark }: ReusedMark) => ownMarks.some((own) => own.kind === kind && own.mark === mark)
-    // A person has applied a report with a mark of these transfers, whose other marks name the same wire.
-    const accepted = new Set(marks.filter(isOwn).map(({ owner }) => owner))
-    const other = marks.find(({ owner }) => !accepted.has(owner))
-    if (other !== undefined) owners.set(factId, other.owner)
-  }
-  return owners
+  const arrivals = open.flatMap(({ id, fact, reference, accepts }) => {
+    const transfer = known.get(id)
+    if (fact === undefined || transfer === undefined || !(isProgress(fact) || isGone(fact))) return []
+    if (!isOfWire(fact, transfer, reference)) return []
+    const accepted = transfer.progress.filter((one) => one.isReused === true).flatMap((one) => arrivalMarksOf(one.fact))
+    const isOwn = ({ kind, mark }: ArrivalMark) => accepted.some((own) => own.kind === kind && own.mark === mark)
+    const marks = arrivalMarksOf(fact).map((one) => ({ ...one, isOwn: isOwn(one) }))
+    const isAccepted = accepts?.includes('reused_mark')
+    return [{ factId: id, transferId: transfer.id, rail: transfer.rail, marks, isAccepted, isCompared: isGone(fact) }]
+  })
+  const reused = await claimArrivals(tx, context, arrivals)
+  // The first one of several.
+  return new Map(reused.toReversed().map(({ factId, owner }) => [factId, owner]))
 }
 
 const isGone = ({ kind }: RailFact) => kind === 'returned' || kind === 'rejected'

@@ -14,7 +14,7 @@ import { applyFacts } from './facts.ts'
 import type { TransferResource } from './view.ts'
 
 // A bank gets wires for one transfer: of any amount, with marks of any kind, several of them, in any order with their returns and with what persons
-// decide. It reports some of them for another transfer as well. In the end the settlement account has what the bank has, and the client has the tokens of what its transfer was credited.
+// decide. It reports some of them for another transfer as well, and settles several as their sum. In the end the settlement account has what the bank has, and the client has the tokens of what its transfer was credited.
 
 const { parameters, timeoutMs } = modelRuns(10)
 const database = await testDatabase({ role: 'ordinary' })
@@ -32,12 +32,13 @@ afterAll(() => api.stop())
 
 const markings = ['transaction', 'imad', 'both', 'none'] as const
 const amounts = ['100.00', '100.00', '90.00', '110.00'] as const
+const parts = ['60.00', '40.00'] as const
 
 /** A payment at the bank. */
 interface BankPayment {
   readonly at: number
   readonly amount: string
-  readonly source: RailFact['source']
+  readonly source?: RailFact['source']
   readonly marking: (typeof markings)[number]
   isBack: boolean
 }
@@ -47,13 +48,19 @@ const arrival = fc.record({
   amount: fc.constantFrom(...amounts),
   marking: fc.constantFrom(...markings),
 })
+const arrivalInParts = fc.record({
+  do: fc.constant('arrive in parts' as const),
+  markings: fc.tuple(fc.constantFrom(...markings), fc.constantFrom(...markings)),
+})
 const decision = { which: fc.nat(3), action: fc.constantFrom('apply' as const, 'dismiss' as const) }
 const state = fc.constantFrom('accepted' as const, 'settled' as const, 'returned' as const)
 const step = fc.oneof(
   { weight: 5, arbitrary: arrival },
+  { weight: 1, arbitrary: arrivalInParts },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('repeat' as const), which: fc.nat(3) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('report elsewhere' as const), which: fc.nat(3) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('settle' as const), isAwaited: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('sum up' as const), which: fc.nat(1), isMarked: fc.boolean() }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('return' as const), which: fc.nat(3), isMarked: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('decide' as const), ...decision }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('reject' as const, 'cancel' as const) }) },
@@ -100,6 +107,17 @@ class Bank {
     return rows[0] && this.all[Number(rows[0].words.split(' of ')[1])]
   }
 
+  /** How many ledger entries the reports of a payment have. */
+  async bookedOf(at: number): Promise<number> {
+    const { schema } = context
+    const { rowCount } = await inspect(context.pool).query(
+      `select from ${schema}.rail_fact f join ${schema}.ledger_entry e on e.posting_id = f.id
+        where f.transfer_id = $1 and f.payload #>> '{source,paymentDetails,senderName}' like $2`,
+      [this.transfer.id, `% of ${at}`],
+    )
+    return rowCount ?? 0
+  }
+
   paymentOf({ payload }: RailException): BankPayment | undefined {
     const { source } = payload as Pick<RailFact, 'source'>
     return this.all[Number(source?.paymentDetails?.senderName?.split(' of ')[1])]
@@ -107,11 +125,12 @@ class Bank {
 }
 
 const usd = (value: string) => ({ value, currency: 'USD' })
+const sumOf = (payments: readonly BankPayment[]) => payments.reduce((sum, { amount }) => sum + Number(amount), 0)
 const hasEndedWithout = async (bank: Bank) => ['failed', 'canceled'].includes(await status(bank))
 const status = async ({ transfer }: Bank) => (await payments.read(transfer.id)).status
 
 /** A bank gives each payment marks of its own, or none; without one, it is known by its amount alone. */
-function arrive(bank: Bank, { amount, marking }: Extract<Step, { do: 'arrive' }>): BankPayment | undefined {
+function arrive(bank: Bank, amount: string, marking: (typeof markings)[number]): BankPayment | undefined {
   const at = bank.all.length
   const isNamed = marking !== 'none'
   // Nothing distinguishes money without a mark from other money of its amount.
@@ -141,10 +160,14 @@ async function decide(bank: Bank, which: number, action: 'apply' | 'dismiss'): P
   if (action === 'apply' && (one.kind === 'returned' ? paid !== funding : paid.isBack)) return
   // Who dismisses a return has seen that it is not that of the transfer.
   if (action === 'dismiss' && one.kind === 'returned' && paid === funding) return
-  const done = await payments
-    .resolve(one.id, action, acceptsOf(one, action))
-    .catch((error) => expect(error).toMatchObject({ code: 'conflict' }))
-  if (done === undefined || action === 'apply' || one.kind === 'returned') return
+  const isDone = await payments.resolve(one.id, action, acceptsOf(one, action)).then(
+    () => true,
+    (error) => {
+      expect(error).toMatchObject({ code: 'conflict' })
+      return false
+    },
+  )
+  if (!isDone || action === 'apply' || one.kind === 'returned') return
   if (paid !== funding || (await hasEndedWithout(bank))) await sendBack(bank, paid)
 }
 
@@ -156,9 +179,15 @@ async function sendBack(bank: Bank, one: BankPayment): Promise<void> {
 }
 
 const doing: { readonly [K in Step['do']]: (bank: Bank, given: Extract<Step, { do: K }>) => Promise<void> } = {
-  async arrive(bank, given) {
-    const one = arrive(bank, given)
+  async arrive(bank, { amount, marking }) {
+    const one = arrive(bank, amount, marking)
     if (one !== undefined) await bank.say('accepted', one)
+  },
+  async 'arrive in parts'(bank, given) {
+    for (const [at, amount] of parts.entries()) {
+      const one = arrive(bank, amount, given.markings[at] ?? 'none')
+      if (one !== undefined) await bank.say('accepted', one)
+    }
   },
   async repeat(bank, { which }) {
     const one = bank.arrived(which)
@@ -181,6 +210,17 @@ const doing: { readonly [K in Step['do']]: (bank: Bank, given: Extract<Step, { d
     await bank.say('settled', one)
     if (isAwaited && (await bank.funding()) === one)
       await vi.waitFor(async () => expect(await status(bank)).not.toBe('pending'), { timeout: 60_000 })
+  },
+  async 'sum up'(bank, { which, isMarked }) {
+    const [first, second] = parts.map((part) => bank.all.findLast(({ amount, isBack }) => amount === part && !isBack))
+    if (first === undefined || second === undefined) return
+    const amount = sumOf([first, second]).toFixed(2)
+    // Nothing distinguishes money without a mark from other money of its amount.
+    if (bank.all.some((one) => one.marking === 'none' && one.amount === amount)) return
+    const { source } = which === 0 ? first : second
+    // No payment is the sum of others, so persons find none that it is about.
+    await bank.say('settled', { ...first, at: -1, amount, source: isMarked ? source : undefined })
+    expect(await bank.bookedOf(-1)).toBe(0)
   },
   async return(bank, { which, isMarked }) {
     const one = bank.arrived(which)
@@ -259,7 +299,7 @@ it(
   () =>
     fc.assert(
       fc.asyncProperty(
-        fc.tuple(arrival, arrival),
+        fc.oneof(fc.tuple(arrival, arrival), fc.tuple(arrivalInParts)),
         fc.array(step, { minLength: 3, maxLength: 9, size: 'max' }),
         async (first, then) => {
           const before = await readBooks(api)
@@ -267,7 +307,7 @@ it(
           for (const one of [...first, ...then])
             await (doing[one.do] as (bank: Bank, given: Step) => Promise<void>)(bank, one)
           await finish(bank)
-          const kept = bank.all.filter(({ isBack }) => !isBack).reduce((sum, { amount }) => sum + Number(amount), 0)
+          const kept = sumOf(bank.all.filter(({ isBack }) => !isBack))
           const open = await payments.exceptions({ transferId: bank.transfer.id })
           const tokens = kept === 0 ? {} : { 'custodial USDC': kept, 'issuer USDC': -kept, 'settlement USD': kept }
           expect([open, changeOf(before, await readBooks(api))]).toEqual([[], tokens])

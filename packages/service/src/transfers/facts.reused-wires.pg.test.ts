@@ -1,14 +1,11 @@
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testAutomations } from '../../test/automations.ts'
-import { inspect } from '../../test/inspection.ts'
 import { testPayments } from '../../test/payments.ts'
 import { back, drawn, imad, moved, refused, reportedTransfers, words } from '../../test/reported-transfers.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import type { AutomationResource } from '../automations/automations.ts'
 import { applyDeposit } from '../automations/deposits.ts'
-import { migrateService } from '../database/migrations.ts'
-import { systemSession } from '../database/tenant.ts'
 
 // One wire is that of one transfer, whoever its bank names.
 
@@ -195,26 +192,4 @@ describe('a wire at a virtual account', () => {
     await one.say('accepted', '75', imad(`F${one.id}`))
     expect(await one.open()).toEqual(['accepted 75 reused_mark'])
   })
-})
-
-it('a database of an earlier release knows whose its wires are', async () => {
-  const [first, held] = [await transfers.begin('wire'), await transfers.begin('wire')]
-  await first.say('accepted', '100', imad(` m${first.id}`))
-  await held.say('accepted', '90', drawn(`T${held.id}`))
-  const { pool, schema } = api.sandbox.service.context
-  const client = await pool.connect()
-  await client.query(systemSession.begin)
-  await client.query(
-    `drop table ${schema}.arrival_mark; delete from ${schema}.migration where name = '0030_arrival_marks'`,
-  )
-  client.release(true)
-  expect(await migrateService({ pool, schema })).toEqual(['0030_arrival_marks'])
-  const { rows } = await inspect(pool).query(
-    `select kind, mark, transfer_id from ${schema}.arrival_mark where transfer_id = any ($1) order by kind`,
-    [[first.id, held.id]],
-  )
-  expect(rows).toEqual([
-    { kind: 'imad', mark: `M${first.id}`, transfer_id: first.id },
-    { kind: 'source', mark: `T${held.id}`, transfer_id: held.id },
-  ])
 })

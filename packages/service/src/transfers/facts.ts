@@ -298,7 +298,8 @@ export async function applyStored(
   )
   for (const one of decided.flatMap((each) => returnOf(each, 'moved_again'))) await writeMovedAgain(tx, context, one)
   await takeBackDeposits(tx, context, decided.flatMap(goneDepositsOf))
-  const outcomes = decided.map(outcomeOf)
+  // Also of what a person credits all the same.
+  const outcomes = decided.map((one) => ({ ...outcomeOf(one), markOwner: owners.get(one.id) }))
   await finishFacts(tx, context, outcomes)
   return { outcomes, left }
 }
@@ -390,6 +391,5 @@ function goneDepositsOf({ fact, transfer, judgement }: JudgedFact): readonly str
 function outcomeOf({ id, transfer, judgement }: JudgedFact): RailFactOutcome {
   const rail = transfer?.rail
   if (judgement.outcome !== 'exception') return { id, rail }
-  const { reason, markOwner } = judgement
-  return { id, rail, reason, markOwner }
+  return { id, rail, reason: judgement.reason }
 }

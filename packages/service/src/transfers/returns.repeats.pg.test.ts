@@ -103,6 +103,14 @@ describe.each([
     expect(await factsOf(transfer.id)).toEqual([{ applied: true, reason: null }])
   })
 
+  it('that differ in the spelling of their IMADs are one', async () => {
+    const [first, second] = [' 20260105 mmqfmp2l000123', '20260105MMQFMP2L000123'].map((imad) => details({ imad }))
+    const { transfer, returned, exceptions } = await reportTwice(first ?? {}, second ?? {}, together)
+    expect([returned, exceptions]).toEqual([5, []])
+    // As the bank has written it.
+    expect((await factsOf(transfer.id)).length).toBe(2)
+  })
+
   it.each<[string, string, Partial<RailFact>, Partial<RailFact>]>([
     ['fewer digits of the time', 'possible_repeat', {}, failed({ occurredAt: '2026-01-05T14:30:15Z' })],
     ['a time without seconds', 'possible_repeat', {}, failed({ occurredAt: '2026-01-05T14:30:00Z' })],
