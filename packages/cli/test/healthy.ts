@@ -16,6 +16,7 @@ export const healthyFacts: HealthFacts = {
     heldReturns: none,
     paidOtherwise: none,
     returnedBeyond: none,
+    failoverEnded: none,
     endedInDoubt: { ...none, lastDetail: null },
     awaitingFunds: none,
     held: none,

@@ -20,9 +20,8 @@ begin
     returning t.id, t.event_sequence
   )
   select array_agg(c.id), array_agg(c.event_sequence) into v_ids, v_sequences from canceled c;
-  update {{schema}}.transfer t set reason = null, updated_at = clock_timestamp()
-  where t.batch_id = p_id and t.status = 'failed' and t.reason = 'failover'
-    and not exists (select from {{schema}}.resubmission r where r.transfer_id = t.id);
+  perform {{schema}}.end_failover(t.id, null) from {{schema}}.transfer t
+  where t.batch_id = p_id and t.status = 'failed' and t.reason = 'failover' order by t.id;
   if v_ids is null then
     return 0;
   end if;

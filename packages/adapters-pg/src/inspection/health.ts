@@ -110,6 +110,8 @@ export interface HealthFacts {
     readonly paidOtherwise: Group
     /** Those of them of which more came back than was paid, as the service corrected it. */
     readonly returnedBeyond: Group
+    /** Refused transfers that another gateway was to take over and did not, in the last seven days, and that were not resubmitted. */
+    readonly failoverEnded: Group
     readonly awaitingFunds: Group
     /** Transfers that people have to approve or release, since when the first of what holds them does. */
     readonly held: Group

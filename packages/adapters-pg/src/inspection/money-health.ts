@@ -19,6 +19,11 @@ const texts = {
       where t.paid is not null and ${lately} and {{schema}}.amount_of(t.paid -> 'amount') < (
         select sum(r.amount) from {{schema}}.transfer_return r where r.transfer_id = t.id and r.sequence is not null)
     ) g`,
+  health_failover_ended: `select ${groupText} from (
+      select t.id, t.updated_at as at from {{schema}}.transfer t
+      where t.reason in ('failover_refused', 'failover_late') and t.updated_at > clock_timestamp() - interval '7 days'
+        and not exists (select from {{schema}}.resubmission r where r.transfer_id = t.id)
+    ) g`,
 } as const
 
 /** Makes the reads of money that is not as it was asked for. */
@@ -33,6 +38,7 @@ export function createMoneyReads<Tx>(driver: Driver<Tx>, { tokens }: DatabaseNam
         heldReturns: await read('health_held_returns'),
         paidOtherwise: await read('health_paid_otherwise'),
         returnedBeyond: await read('health_returned_beyond'),
+        failoverEnded: await read('health_failover_ended'),
       }
     },
   }

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { refusal, refusingGateway } from '../../test/refusing-gateway.ts'
 import { postgres } from '../backend.ts'
+import { inspect } from '../inspection/inspection.ts'
 
 type Options = Partial<EngineOptions<pg.PoolClient>>
 
@@ -256,9 +257,15 @@ describe('a transfer that its gateway has refused for good', () => {
     expect(Date.parse(next?.expiresAt ?? '') - Date.parse(createdAt)).toBe(10 * 24 * 3_600_000)
   })
 
-  it('is held by policies as a resubmission is, and warns where one refuses it', async () => {
+  it('is held by policies as a resubmission is, and fails once more, as the doctor says, where one refuses it', async () => {
     const { second, make, warnings } = two()
     const engine = make()
+    const ends: unknown[] = []
+    engine.subscribe(
+      'host',
+      ['transfer.failed'],
+      async ({ transfer }) => void ends.push([transfer.id, transfer.reason]),
+    )
     const { id } = await enqueue(engine, { createdBy: 'carl' })
     const { id: refused } = await enqueue(engine, { accountId: 'brick' })
     const policies: readonly Policy[] = [
@@ -270,8 +277,41 @@ describe('a transfer that its gateway has refused for good', () => {
     const next = await successorOf(engine, id)
     expect(next).toMatchObject({ gateway: 'second', stage: 'held' })
     await waitUntil(() => warnings.some((one) => one.includes('not enqueued at another gateway')))
-    expect((await engine.transfers.get(refused))?.resubmittedAs).toBeUndefined()
+    await waitUntil(() => ends.length === 3)
+    expect(ends).toEqual(
+      expect.arrayContaining([
+        [id, 'failover'],
+        [refused, 'failover'],
+        [refused, 'failover_refused'],
+      ]),
+    )
+    const ended = await engine.transfers.get(refused)
+    expect([ended?.status, ended?.reason, ended?.resubmittedAs]).toEqual(['failed', 'failover_refused', undefined])
     expect(second.requests).toEqual([])
+    const inspection = inspect({ driver })
+    expect((await inspection.health()).transfers.failoverEnded).toMatchObject({ count: 1, samples: [refused] })
+    await commit((tx) => engine.policies.set(tx, [], { clear: true, actor: 'ann', reason: 'it was a mistake' }))
+    await commit((tx) => engine.transfers.resubmit(tx, refused, { gateway: 'second' }))
+    expect((await inspection.health()).transfers.failoverEnded.count).toBe(0)
+  })
+
+  it('fails once more where it has become too late for a successor', async () => {
+    const { second, make } = two()
+    const engine = make()
+    const ends: unknown[] = []
+    engine.subscribe('host', ['transfer.failed'], async ({ transfer }) => void ends.push(transfer.reason))
+    const { id } = await enqueue(engine)
+    await rows(`insert into outlay.attempt (transfer_id, attempt, worker, claimed_at) values ($1, 0, 'dead', now())`, [
+      id,
+    ])
+    await engine.start()
+    await waitUntil(async () => (await rows('select 1 from outlay.delivery where failures > 0')).length === 1)
+    await rows(`update outlay.transfer set created_at = created_at - interval '11 days'`)
+    await forgetRequests()
+    await rows('update outlay.delivery set due_at = now(), ready = true')
+    await reach(engine, id, { reason: 'failover_late' })
+    await waitUntil(() => ends.length === 2)
+    expect([ends, second.requests]).toEqual([['failover', 'failover_late'], []])
   })
 
   it.each([

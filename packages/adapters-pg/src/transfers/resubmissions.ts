@@ -1,4 +1,4 @@
-import { Column, type Effect, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
+import { Column, type Effect, type FailoverEnd, type NewTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
@@ -6,6 +6,7 @@ import { statements } from '../database/statement.ts'
 const texts = {
   record_resubmission: 'select successor_id, effect from {{schema}}.record_resubmission($1, $2, $3, $4)',
   forget_resubmission: 'delete from {{schema}}.resubmission where transfer_id = $1 and successor_id = $2',
+  end_failover: 'select {{schema}}.end_failover($1, $2) as ended',
 } as const
 
 /** Makes the store of resubmissions on a driver. */
@@ -23,6 +24,9 @@ export function createResubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     },
     async forgetResubmission(tx: Tx, endedId: string, successorId: string): Promise<void> {
       await driver.execute(tx, sql.forget_resubmission, [endedId, successorId])
+    },
+    async endFailover(tx: Tx, transferId: string, reason: FailoverEnd): Promise<void> {
+      await driver.execute(tx, sql.end_failover, [transferId, reason])
     },
   }
 }

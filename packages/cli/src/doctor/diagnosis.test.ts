@@ -60,6 +60,14 @@ describe('a diagnosis', () => {
     ])
   })
 
+  it('finds what no other gateway takes over after all', () => {
+    const failoverEnded = { count: 6, samples: ['a', 'b'], oldestMs: hour }
+    const facts = { ...well, transfers: { ...well.transfers, failoverEnded } }
+    expect(diagnose(facts, connection)).toMatchObject([
+      { code: 'failover_ended', severity: 'warning', what: expect.stringContaining('6 transfers') },
+    ])
+  })
+
   it('finds entries of the audit that no worker has added to the chain for five minutes', () => {
     const unchained = (oldestMs: number) => ({ unchained: { count: 1, samples: ['7'], oldestMs } })
     expect(codes(unchained(hour / 12 - 1))).toEqual([])

@@ -5,9 +5,9 @@ import { type Finding, serious, warning } from './finding.ts'
 const nameAll = ({ count, samples }: Group): string =>
   `${samples.join(', ')}${count > samples.length ? ` and ${count - samples.length} more` : ''}`
 
-/** Finds transfers of which the service says that it paid another amount than was asked for. */
+/** Finds transfers of which another amount was paid than was asked for, and those that no gateway has paid although one was to. */
 export function diagnosePaid({ transfers }: HealthFacts): readonly Finding[] {
-  const { paidOtherwise, returnedBeyond } = transfers
+  const { paidOtherwise, returnedBeyond, failoverEnded } = transfers
   const findings: Finding[] = []
   if (paidOtherwise.count > 0) {
     const what = `Of ${plural(paidOtherwise.count, 'transfer')} another amount was paid than was asked for, in the last seven days: ${nameAll(paidOtherwise)}.`
@@ -20,6 +20,12 @@ export function diagnosePaid({ transfers }: HealthFacts): readonly Finding[] {
     const cure =
       'Handlers have got what came back, and get no further event. "outlay transfers show" has both: ask the service what is right, and correct the books by hand.'
     findings.push(serious('returned_more_than_paid', what, cure))
+  }
+  if (failoverEnded.count > 0) {
+    const what = `${plural(failoverEnded.count, 'transfer')} refused by a gateway, and not handed over to another one as "failover" says, in the last seven days: ${nameAll(failoverEnded)}.`
+    const cure =
+      'Handlers have got a second transfer.failed. The log says why. Before "outlay transfers resubmit", with "--gateway" for another one, ask that gateway where the reason is failover_late.'
+    findings.push(warning('failover_ended', what, cure))
   }
   return findings
 }

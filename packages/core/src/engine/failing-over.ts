@@ -19,7 +19,7 @@ const failoverSubscription = 'outlay.failover'
 
 /** What a fail-over is made with. */
 export interface FailoverParts<Tx> {
-  readonly backend: Pick<Backend<Tx>, 'get' | 'effectOf'>
+  readonly backend: Pick<Backend<Tx>, 'get' | 'effectOf' | 'endFailover'>
   readonly gateways: Gateways
   readonly failover: Failover
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>
@@ -87,7 +87,8 @@ const isRefusedForGood = ({ request }: Claim, result: SubmitResult, { stage, sta
 
 /**
  * Enqueues the successor of a transfer, in the transaction that acknowledges its failure. Does nothing where it has one. Throws where a later delivery
- * may do it: while its account moves, or in a worker of another release. What nobody can enqueue is a dead letter in the end.
+ * may do it: while its account moves, or in a worker of another release. What nobody can enqueue is a dead letter in the end. Where no delivery
+ * would do it, the transfer gets another reason and another event: nobody calls whom an error would reach.
  */
 async function handOver<Tx>(parts: FailoverParts<Tx>, tx: Tx, transferId: string): Promise<void> {
   const { backend, runtime } = parts
@@ -103,6 +104,7 @@ async function handOver<Tx>(parts: FailoverParts<Tx>, tx: Tx, transferId: string
   if (runtime.clock.now().getTime() >= Date.parse(expiresAt)) {
     const what = `It is too late to hand a refused transfer over. Ask ${gateway} whether it has it: a restore may have lost that. If not, ${byHand}`
     runtime.logger.warn({ transferId, gateway }, what)
+    await backend.endFailover(tx, transferId, 'failover_late')
     return
   }
   const reason = `fail-over from ${failed.gateway}, which refused it (${failed.failure?.code ?? 'no code'})`
@@ -115,6 +117,7 @@ async function handOver<Tx>(parts: FailoverParts<Tx>, tx: Tx, transferId: string
     if (!isLasting) throw error
     const fields = { transferId, gateway, code: error.code, error: error.message }
     runtime.logger.warn(fields, `A refused transfer is not enqueued at another gateway: ${byHand}`)
+    await backend.endFailover(tx, transferId, 'failover_refused')
   }
 }
 

@@ -74,23 +74,25 @@ export function matchTransfers(
   const decided = new Set(said.map(({ row }) => row.id))
   const free = remotes.filter(({ remoteId }) => !used.has(remoteId))
   // No request from here leads to a transfer that an automation created.
-  const byShape = Map.groupBy(
+  const findAlike = searchBy(
     free.filter(({ transfer }) => transfer.automationId === undefined),
-    ({ transfer }) => shapeOf(transfer),
+    shapeOf,
   )
   const open = rows
     .filter(({ id }) => !decided.has(id))
     .map((row) => ({
       row,
-      remotes: (byShape.get(shapeOf(row.request)) ?? []).filter((one) => isLike(row, one, rules)),
+      remotes: findAlike(row).filter((one) => isLike(row, one, rules)),
       said: rules.given.get(row.id),
     }))
   const isClear = (pair: Likeness) => pair.remotes.length > 0 || pair.said !== undefined
-  const paid = findPaid(free)
+  const findPaid = searchBy(free.filter(isPaid), legsOf)
   // The service shows what was paid, which may be another amount than was asked for.
   const pairs = open
     .map((pair) =>
-      isClear(pair) ? pair : { ...pair, remotes: paid.filter((one) => isPaidOtherwise(pair, one, rules)) },
+      isClear(pair)
+        ? pair
+        : { ...pair, remotes: findPaid(pair.row).filter((one) => isPaidOtherwise(pair, one, rules)) },
     )
     .filter(isClear)
   const claimants = new Map<string, number>()
@@ -113,9 +115,25 @@ export function matchTransfers(
   }
 }
 
-/** Transfers that may show what was paid instead of what was asked for. */
-const findPaid = (remotes: readonly UnmatchedTransfer[]): readonly UnmatchedTransfer[] =>
-  remotes.filter(({ transfer }) => transfer.automationId === undefined && transfer.status === 'complete')
+/** True of a transfer that may show what was paid instead of what was asked for. */
+const isPaid = ({ transfer }: UnmatchedTransfer): boolean =>
+  transfer.automationId === undefined && transfer.status === 'complete'
+
+/** What finds those of many transfers that may be like a row: of one shape, note and payee, as far as both sides know the payee. */
+function searchBy(
+  remotes: readonly UnmatchedTransfer[],
+  shape: (shown: Shown) => string,
+): (row: Pick<StoredTransfer, 'request'>) => readonly UnmatchedTransfer[] {
+  const keyOf = (shown: Shown & { readonly note?: string | null | undefined }) => `${shape(shown)}\n${noteOf(shown)}`
+  const payeeOf = ({ destination }: Shown) => addressOf(destination) ?? ''
+  const alike = Map.groupBy(remotes, ({ transfer }) => keyOf(transfer))
+  const byPayee = Map.groupBy(remotes, ({ transfer }) => `${keyOf(transfer)}\n${payeeOf(transfer)}`)
+  return ({ request }) => {
+    const [key, payee] = [keyOf(request), payeeOf(request)]
+    if (payee === '') return alike.get(key) ?? []
+    return [payee, ''].flatMap((one) => byPayee.get(`${key}\n${one}`) ?? [])
+  }
+}
 
 /**
  * Rows that wait at another gateway and may have been handed over to this one, whose transfer without a row is like them, but perhaps for the amount,
@@ -126,12 +144,13 @@ export function matchElsewhere(
   remotes: readonly UnmatchedTransfer[],
   rules: MatchRules,
 ): readonly Likeness[] {
-  const paid = findPaid(remotes)
+  const findAlike = searchBy(remotes, shapeOf)
+  const findPaid = searchBy(remotes.filter(isPaid), legsOf)
   return rows
     .map((row) => {
       const here = withoutOwnId(row)
-      const likes = remotes.filter((one) => isLike(here, one, rules))
-      const found = likes.length > 0 ? likes : paid.filter((one) => isLike(asPaid(here, one), one, rules))
+      const likes = findAlike(here).filter((one) => isLike(here, one, rules))
+      const found = likes.length > 0 ? likes : findPaid(here).filter((one) => isLike(asPaid(here, one), one, rules))
       return { row, remotes: found }
     })
     .filter((pair) => pair.remotes.length > 0)
@@ -245,8 +264,12 @@ type Shown = Pick<Transfer, 'amount'> & { readonly source: ShownLeg; readonly de
 /** What of a transfer is the same here and there, but for addresses: that of a counterparty may not be known here. */
 function shapeOf({ amount, source, destination }: Shown): string {
   const value = amount.value.includes('.') ? amount.value.replace(/\.?0+$/, '') : amount.value
-  return [amount.currency, value, ...legOf(source), ...legOf(destination)].join('\n').toLowerCase()
+  return `${value}\n${legsOf({ amount, source, destination })}`.toLowerCase()
 }
+
+/** The same without the amount, of which another one may have been paid. */
+const legsOf = ({ amount, source, destination }: Shown): string =>
+  [amount.currency, ...legOf(source), ...legOf(destination)].join('\n').toLowerCase()
 
 const legOf = ({ valueType, transferType }: ShownLeg) => [valueType, transferType]
 

@@ -83,7 +83,10 @@ export interface StoredTransfer extends Omit<NewTransfer, 'counterparty' | 'repl
   readonly remoteId: string | null
   /** Number of attempts so far. */
   readonly attempt: number
-  /** Why it waits or is blocked: a code; `failover` of a failed one that another gateway takes over; null otherwise. */
+  /**
+   * Why it waits or is blocked: a code. Of a failed one, `failover` while another gateway is to take it over, `failover_refused` or `failover_late` where
+   * none does after all. Null otherwise.
+   */
   readonly reason: string | null
   /** ISO 8601, UTC. */
   readonly createdAt: string

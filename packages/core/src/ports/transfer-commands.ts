@@ -11,6 +11,9 @@ import type { OperatorNote } from './safety.ts'
  */
 export type Effect = 'none' | 'unknown' | 'known' | 'conflicting'
 
+/** Why no other gateway takes a refused transfer over: a policy or the engine refused the successor, or it was too late for one. */
+export type FailoverEnd = 'failover_refused' | 'failover_late'
+
 /** Changes of one transfer by a person or a program of the host. */
 export interface TransferCommandPort<Tx> {
   /** Returns one blocked or waiting transfer to the queue with its own key. False when it is in no such stage. */
@@ -33,6 +36,11 @@ export interface TransferCommandPort<Tx> {
   ): Promise<{ readonly successorId?: string | undefined; readonly effect: Effect }>
   /** Takes back what {@link TransferCommandPort.recordResubmission} recorded for a transfer that was not written. */
   forgetResubmission(tx: Tx, endedId: string, successorId: string): Promise<void>
+  /**
+   * Says that no other gateway takes over a transfer that failed with the reason `failover`: it gets this reason, and another
+   * `transfer.failed`. Does nothing where it has a successor, or another reason.
+   */
+  endFailover(tx: Tx, transferId: string, reason: FailoverEnd): Promise<void>
   /**
    * Resolves a blocked transfer: it has this id at the service or, with null, failed as `not_paid`. Does nothing when the
    * transfer is not blocked or does not exist; when `otherId`, a transfer of the same account, has that id at the service; or
