@@ -1,7 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Driver, Shards } from '@outlay/adapters-pg'
 import type { Probes } from '@outlay/adapters-pg/probes'
-import type { Amount, Backend, Engine, EngineOptions, EnqueueRequest, Gateway, PostalAddress } from '@outlay/core'
+import type {
+  Amount,
+  Backend,
+  Engine,
+  EngineOptions,
+  EnqueueRequest,
+  Gateway,
+  PostalAddress,
+  TransferRequest,
+} from '@outlay/core'
 import type { Credentials } from '@outlay/http-client'
 import type { Rails, Service } from '@outlay/service'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
@@ -89,6 +98,11 @@ declare global {
   const express: { raw(options: { readonly type: string }): unknown }
   const driver: Driver<PoolClient>
   const another: Gateway
+  const northbank: Gateway
+  const cards: Gateway
+  const startNorthbank: typeof import('../../examples/own-provider/src/provider.ts').startNorthbank
+  const northbankGateway: typeof import('../../examples/own-provider/src/northbank.ts').northbankGateway
+  const payout: (value: string) => TransferRequest
   const expressApp: { use(path: string, listener: NodeListener): void }
   const fastifyApp: FastifyApp
   const honoApp: { get(path: string, handler: (c: HonoContext) => Promise<Response>): void }

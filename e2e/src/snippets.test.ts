@@ -11,6 +11,7 @@ const documents = [
   'docs/guides/after-a-restore.md',
   'docs/guides/approvals.md',
   'docs/guides/batches.md',
+  'docs/guides/connecting-a-provider.md',
   'docs/guides/console.md',
   'docs/guides/counterparties.md',
   'docs/guides/finding-transfers.md',

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const { adminUrl } = await testDatabase()
 
-test('the example pays each invoice once although an answer is lost, and receives the end by webhook', async () => {
+test('the example pays each invoice once although an answer is lost, and receives the ends and a return by webhook', async () => {
   const env = { ...process.env, OUTLAY_TEST_DATABASE_URL: adminUrl, VITEST: undefined }
   const main = fileURLToPath(new URL('main.ts', import.meta.url))
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [main], { env, timeout: 100_000 })
@@ -16,6 +16,7 @@ test('the example pays each invoice once although an answer is lost, and receive
     'INV-1: complete',
     'INV-2: complete',
     'INV-3: failed',
-    '775.05 USD are left',
+    'INV-1: 125.00 USD came back (R03)',
+    '900.05 USD are left',
   ])
 })

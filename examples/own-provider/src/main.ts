@@ -5,12 +5,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { pgDriver, postgres } from '@outlay/adapters-pg'
-import { createEngine } from '@outlay/core'
+import { type Driver, pgDriver, postgres } from '@outlay/adapters-pg'
+import { createEngine, type Engine } from '@outlay/core'
 import { startFaultProxy, startPostgres, waitUntil } from '@outlay/testing'
 import pg from 'pg'
 import { northbankGateway, northbankWebhooks } from './northbank.ts'
-import { startNorthbank } from './provider.ts'
+import { type Northbank, startNorthbank } from './provider.ts'
 
 await main()
 
@@ -35,6 +35,11 @@ async function main(): Promise<void> {
   engine.subscribe('invoices', ['transfer.completed', 'transfer.failed'], async ({ transferId, transfer }, tx) => {
     await tx.query('update invoice set state = $2 where transfer_id = $1', [transferId, transfer.status])
   })
+  // A payment that was complete comes back days later.
+  engine.subscribe('reopen-invoices', ['transfer.returned'], async ({ transferId, returned }, tx) => {
+    const state = `${returned?.amount.value} ${returned?.amount.currency} came back (${returned?.code})`
+    await tx.query('update invoice set state = $2 where transfer_id = $1', [transferId, state])
+  })
   await engine.migrate()
   await pool.query('create table invoice (id text primary key, transfer_id text not null, state text not null)')
 
@@ -47,6 +52,28 @@ async function main(): Promise<void> {
   running.defer(() => void inbox.close())
   bank.webhookUrl = `http://127.0.0.1:${(inbox.address() as AddressInfo).port}`
 
+  await enqueueInvoices(engine, driver)
+  // The bank pays the first one, and its answer is lost.
+  const lost = proxy.faults.add({ method: 'POST', times: 1, fault: { kind: 'drop_response' } })
+  await engine.start()
+  await waitUntil(async () => bank.books.payments.length === 2 && (await engine.backlog()).submitted === 2, {
+    describe: () => 'both payments',
+  })
+  console.log(`${lost.applied} answer was lost; the bank has ${bank.books.payments.length} payments`)
+  for (const { id } of bank.books.payments) await bank.end(id, 'settled')
+  const states = async () => (await pool.query('select id, state from invoice order by id')).rows
+  await waitUntil(async () => (await states()).every(({ state }) => state !== 'pending'), {
+    describe: () => 'the webhooks',
+  })
+  for (const { id, state } of await states()) console.log(`${id}: ${state}`)
+  await giveBack(bank, 'INV-1')
+  const isReopened = async () => (await states()).find(({ state }) => state.includes('came back'))
+  const reopened = await waitUntil(isReopened, { describe: () => 'the return' })
+  console.log(`${reopened.id}: ${reopened.state}`)
+  console.log(`${(bank.books.balance / 100).toFixed(2)} USD are left`)
+}
+
+async function enqueueInvoices(engine: Engine<pg.PoolClient>, driver: Driver<pg.PoolClient>): Promise<void> {
   const invoices = {
     'INV-1': ['payee_ada', '125.00'],
     'INV-2': ['payee_bo', '99.95'],
@@ -65,19 +92,10 @@ async function main(): Promise<void> {
       await tx.query(`insert into invoice values ($1, $2, 'pending')`, [id, transfer.id])
     })
   }
+}
 
-  // The bank pays the first one, and its answer is lost.
-  const lost = proxy.faults.add({ method: 'POST', times: 1, fault: { kind: 'drop_response' } })
-  await engine.start()
-  await waitUntil(async () => bank.books.payments.length === 2 && (await engine.backlog()).submitted === 2, {
-    describe: () => 'both payments',
-  })
-  console.log(`${lost.applied} answer was lost; the bank has ${bank.books.payments.length} payments`)
-  for (const { id } of bank.books.payments) await bank.end(id, 'settled')
-  const states = async () => (await pool.query('select id, state from invoice order by id')).rows
-  await waitUntil(async () => (await states()).every(({ state }) => state !== 'pending'), {
-    describe: () => 'the webhooks',
-  })
-  for (const { id, state } of await states()) console.log(`${id}: ${state}`)
-  console.log(`${(bank.books.balance / 100).toFixed(2)} USD are left`)
+/** The payee's bank returns the payment of an invoice that was complete. */
+async function giveBack({ books, end }: Northbank, invoice: string): Promise<void> {
+  const payment = books.payments.find(({ memo }) => memo === invoice)
+  if (payment !== undefined) await end(payment.id, 'returned')
 }

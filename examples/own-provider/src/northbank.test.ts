@@ -22,6 +22,7 @@ describeGateway('northbank', async (through) => {
     },
     complete: (id) => bank.end(id, 'settled'),
     fail: (id) => bank.end(id, 'returned'),
+    giveBack: (id) => bank.end(id, 'returned'),
     secrets: ['a secret'],
     close: () => bank[Symbol.asyncDispose](),
   }

@@ -10,6 +10,10 @@ export interface Payment {
   readonly memo?: string | undefined
   readonly state: 'sent' | 'settled' | 'returned'
   readonly changed_at: string
+  /** Absent where it has not settled. It stays on a payment that is returned later. */
+  readonly settled_at?: string | undefined
+  /** Why the payee's bank returned it. */
+  readonly return_code?: string | undefined
 }
 
 /** Northbank's refusals of a payment that are for good, or for want of money. It checks the key before it decides any of them. */
@@ -20,6 +24,8 @@ const refusals: Readonly<Record<string, 'rejected' | 'insufficient_balance' | 'k
 }
 
 const statuses = { sent: 'processing', settled: 'complete', returned: 'failed' } as const
+
+const currency = 'USD'
 
 /** Pays through Northbank, by ACH. */
 export function northbankGateway({ baseUrl, apiKey }: { readonly baseUrl: string; readonly apiKey: string }): Gateway {
@@ -33,6 +39,8 @@ export function northbankGateway({ baseUrl, apiKey }: { readonly baseUrl: string
   return {
     // Northbank keeps keys for 24 hours; an hour is for clocks and slow requests.
     keyLifetimeMs: 23 * 3_600_000,
+    // So the engine reads complete payments at a slow rate, and finds returns that no webhook reported.
+    reportsReturns: true,
     async submit({ idempotencyKey, request }, { signal, mayBegin }): Promise<SubmitResult> {
       const amount_cents = new Decimal(request.amount.value).times(100).toNumber()
       if (!Number.isSafeInteger(amount_cents) || request.destination.transferType !== 'ach_credit') {
@@ -90,21 +98,23 @@ const parse = (text: string): (Payment & { error?: { type: string; message: stri
   }
 }
 
-const observe = ({ id, state, changed_at }: Payment): Observation => ({
-  remoteId: id,
-  status: statuses[state],
-  reachedAt: changed_at,
-  failure:
-    state === 'returned'
-      ? {
-          type: 'returned',
-          code: 'returned',
-          detail: 'The bank of the payee returned it.',
-          occurredAt: changed_at,
-          retriable: false,
-        }
-      : null,
-})
+/** A payment that comes back before it settles has failed. One that had settled was made, and stays complete: what came back is beside it. */
+const observe = ({ id, amount_cents, state, changed_at, settled_at, return_code }: Payment): Observation => {
+  const code = return_code ?? 'unknown'
+  if (state === 'returned' && settled_at !== undefined) {
+    const amount = { value: new Decimal(amount_cents).div(100).toFixed(2), currency }
+    const returns = [{ code, amount, occurredAt: changed_at }]
+    return { remoteId: id, status: 'complete', reachedAt: settled_at, failure: null, returns }
+  }
+  const detail = `The bank of the payee returned it: ${code}.`
+  const failure = { type: 'returned' as const, code, detail, occurredAt: changed_at, retriable: false }
+  return {
+    remoteId: id,
+    status: statuses[state],
+    reachedAt: changed_at,
+    failure: state === 'returned' ? failure : null,
+  }
+}
 
 /** Reads Northbank's webhooks: base64 HMAC-SHA512 of the time in seconds, a line break and the body. */
 export function northbankWebhooks({ key }: { readonly key: string }): WebhookVerifier {

@@ -58,7 +58,10 @@ class Books {
     const at = this.payments.findIndex((one) => one.id === id)
     const payment = this.payments[at]
     if (payment === undefined) throw new Error(`There is no payment ${id}.`)
-    const ended: Payment = { ...payment, state, changed_at: new Date().toISOString() }
+    const now = new Date().toISOString()
+    const marks = state === 'settled' ? { settled_at: now } : { return_code: 'R03' }
+    const ended: Payment = { ...payment, ...marks, state, changed_at: now }
+    if (state === 'returned') this.balance += payment.amount_cents
     this.payments[at] = ended
     return ended
   }

@@ -44,6 +44,12 @@ export function hasSqlState(error: unknown, states: RegExp): boolean {
   return isIt || hasSqlState(error.cause, states)
 }
 
+/** True for the error of a row that violates the check constraint of this name, also where a library has wrapped it. */
+export function violates(error: unknown, constraint: string): boolean {
+  if (!(error instanceof Error)) return false
+  return (hasSqlState(error, /^23514$/) && error.message.includes(constraint)) || violates(error.cause, constraint)
+}
+
 /** True for the error of a statement that did not get a lock in time. */
 export const isLockTimeout = (error: unknown): boolean => hasSqlState(error, /^55P03$/)
 

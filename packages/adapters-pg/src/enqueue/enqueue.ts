@@ -4,6 +4,7 @@ import { batchError } from '../batches/batches.ts'
 import { factValues, otherFacts, readFacts } from '../control/policy-facts.ts'
 import type { Driver } from '../database/driver.ts'
 import { mayWrite } from '../database/enqueue-mark.ts'
+import { violates } from '../database/lock-timeout.ts'
 import { type Statement, statements, storableJson } from '../database/statement.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
 import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
@@ -117,7 +118,12 @@ export function createEnqueue<Tx>(
   return async (tx, transfers, traceparent, policyTag = null, expected = undefined) => {
     if (transfers.length === 0) return []
     const run = () => write(tx, transfers, { notify: shouldNotify(), traceparent, policyTag, expected, mark: '' })
-    return runBeside(tx, transfers.length > chunkSize, run)
+    try {
+      return await runBeside(tx, transfers.length > chunkSize, run)
+    } catch (error) {
+      if (violates(error, 'transfer_request_is_an_object')) throw encodedTwice(driver, error)
+      throw error
+    }
   }
 }
 
@@ -289,6 +295,12 @@ function fresh(
     reused: false,
   }
 }
+
+const encodedTwice = ({ name }: { readonly name: string }, cause: unknown) =>
+  new Error(
+    `The driver "${name}" has encoded JSON text as JSON once more, so the request would be stored as a string; a driver has to send JSON parameters as the text that they are.`,
+    { cause },
+  )
 
 function storedId(id: string): OutlayError {
   return new OutlayError('conflict', `Another transfer has the id ${id}; leave the id out or generate a new one.`, {

@@ -28,6 +28,8 @@ describe('the objects of a schema', async () => {
       create unique index "the host's own" on outlay.transfer (id, account_id);
       alter table outlay.transfer add column host_note text, set (fillfactor = 90);
       alter table outlay.event add foreign key (transfer_id) references outlay.transfer (id) not valid;
+      alter table outlay.transfer validate constraint transfer_request_is_an_object;
+      alter domain outlay.stage validate constraint stage_check;
       alter table outlay.account add constraint host_check check (account_id <> '');
       create table public.payout (id text references outlay.transfer (id));
       create table outlay.host_table (id text primary key);

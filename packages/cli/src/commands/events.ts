@@ -6,6 +6,7 @@ import { formatTable, plural, printable } from '../output/table.ts'
 import type { CliContext } from '../session/cli-context.ts'
 import { isLockTimeout, Refusal } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
+import { requireAccount } from './known-account.ts'
 
 /** Pause between two reads of new events, in milliseconds. */
 const pauseMs = 500
@@ -20,6 +21,7 @@ export async function tailEvents(
   options: EventTailOptions & { readonly once?: boolean | undefined },
 ): Promise<void> {
   if (options.transferId !== undefined) Id.parse(options.transferId, 'transfer')
+  if (options.accountId !== undefined) await requireAccount(session, options.accountId)
   const tail = session.inspection.tail(options)
   const { once = false } = options
   session.progress('Printing events; end with Ctrl-C.')

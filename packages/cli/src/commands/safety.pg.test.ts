@@ -184,6 +184,8 @@ describe('the commands that stop and allow sending', async () => {
       ['transfers', 'list', '--account'],
       ['transfers', 'list', '--stuck', '--account'],
       ['transfers', 'show', '--key', 'k', '--account'],
+      ['stats', '--account'],
+      ['events', 'tail', '--once', '--account'],
     ]) {
       const refused = await run(...command, 'Acmee')
       expect([refused.code, refused.stdout]).toEqual([2, ''])

@@ -2,6 +2,7 @@ import type { CountStep, StatsBucket } from '@outlay/core'
 import { formatDuration } from '../output/duration.ts'
 import { formatTable } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
+import { requireAccount } from './known-account.ts'
 
 /** Which counts are shown. */
 export interface StatsRequest {
@@ -16,9 +17,10 @@ export interface StatsRequest {
 export async function showStats(session: Session, { account, ...query }: StatsRequest): Promise<void> {
   const accounts = account === undefined ? {} : { accountIds: [account] }
   const stats = await session.engine.stats({ ...query, ...accounts })
+  const used = stats.data.filter((one) => one.enqueued + one.completed + one.failed + one.canceled + one.blocked > 0)
+  if (used.length === 0 && account !== undefined) await requireAccount(session, account)
   session.write(stats, () => {
     if (stats.rolledUpTo === null) return 'Nothing was counted yet: workers begin with it when they run.'
-    const used = stats.data.filter((one) => one.enqueued + one.completed + one.failed + one.canceled + one.blocked > 0)
     const table = used.length === 0 ? 'Nothing was enqueued or ended.' : formatTable(used, columns)
     return `${table}\n\nCounted to ${stats.rolledUpTo}.`
   })

@@ -7,6 +7,7 @@ import { testDatabase } from '../vitest.ts'
 import { describeControl } from './driver-control.ts'
 import { describeHandlerLimits } from './driver-limits.ts'
 import { describeLists } from './driver-lists.ts'
+import { describeRequests } from './driver-requests.ts'
 import { describeReturns } from './driver-returns.ts'
 import { noteTableSql } from './note-table.ts'
 import { outboxTable } from './queue.ts'
@@ -81,6 +82,7 @@ export function describeDriver<Tx>(
     describeCommit(bench)
     describeKeys(bench)
     describeValues(bench)
+    describeRequests(subject, engine, payout, url)
     describeCommands(bench)
     describeControl({ ...bench, payout: (request) => payout('control', request), text: oddText })
     describeWork(bench)

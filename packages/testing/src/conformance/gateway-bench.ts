@@ -35,6 +35,8 @@ export interface GatewaySubject {
   complete?(remoteId: string): void | Promise<void>
   /** Fails a payment at the provider. */
   fail?(remoteId: string): void | Promise<void>
+  /** Returns the money of a complete payment, all of it. Without it, returns are not tested. */
+  giveBack?(remoteId: string): void | Promise<void>
   /** A counterparty that the provider accepts, for a gateway with `registerAddress`. */
   counterparty?(): ExternalAddressRequest
   /** How many counterparties the provider has. */

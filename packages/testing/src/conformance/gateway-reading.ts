@@ -60,6 +60,7 @@ export function describeReading(bench: GatewayBench): void {
     })
   })
 
+  describeReturn(bench)
   const { list } = gateway
   if (list === undefined) return
   const readPage = (cursor: string | undefined, limit: number) =>
@@ -102,5 +103,28 @@ function describePaidAmount(bench: GatewayBench): void {
     // Nothing but the whole was paid here. The engine does not compare another currency.
     if (paid?.currency === amount.currency)
       expect(Amount.equals(paid, amount), `${paid.value} for ${amount.value}`).toBe(true)
+  })
+}
+
+/** What came back later: the payment was made, and stays complete. */
+function describeReturn({ subject, ...bench }: GatewayBench): void {
+  const isTested = subject.complete !== undefined && subject.giveBack !== undefined
+  it.runIf(isTested)('reads what came back of a complete payment, which stays complete', async () => {
+    const { gateway, accountId } = subject
+    const submission = bench.submission()
+    const id = await bench.insist(submission)
+    await subject.complete?.(id)
+    await subject.giveBack?.(id)
+    const read = () => gateway.get(accountId, id, { signal: AbortSignal.timeout(patienceMs) })
+    const observation = await read()
+    expect(observation).toMatchObject({ status: 'complete', failure: null, returns: [{}] })
+    const { amount } = submission.request
+    const [returned] = observation?.returns ?? []
+    expect(returned).toMatchObject({ code: expect.stringMatching(/./) })
+    if (returned?.amount?.currency === amount.currency)
+      expect(Amount.equals(returned.amount, amount), `${returned.amount.value} of ${amount.value}`).toBe(true)
+    // Its content identifies it: what differs from one report to the next would be one more return.
+    expect((await read())?.returns).toEqual(observation?.returns)
+    expect(gateway.reportsReturns, 'reportsReturns, without which a return is found by webhook alone').toBe(true)
   })
 }
