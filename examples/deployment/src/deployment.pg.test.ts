@@ -20,15 +20,19 @@ const read = async (running: Pick<Running, 'probes'>, path: string) => {
 
 describe('a deployment', async () => {
   const [bank, payroll] = [await testDatabase(), await testDatabase()]
+  const folder = await mkdtemp(join(tmpdir(), 'outlay-deployment-'))
   const running = new AsyncDisposableStack()
   afterAll(async () => {
     await running.disposeAsync()
+    await rm(folder, { recursive: true })
   })
   const anyPort = { PORT: '0', PROBE_PORT: '0', LOG_LEVEL: 'warn' }
+  const credentialsFile = join(folder, 'payroll.json')
   const ofBank = {
     ...anyPort,
     DATABASE_URL: bank.url,
     OUTLAY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+    CREDENTIALS_FILE: credentialsFile,
   }
   const start = async <T extends Running>(begun: Promise<T>): Promise<T> => {
     const one = await begun
@@ -37,21 +41,16 @@ describe('a deployment', async () => {
   }
 
   it('pays everybody: jobs, then the service and two workers, then a payroll', async () => {
-    // A second try begins with nothing, too.
-    const folder = await mkdtemp(join(tmpdir(), 'outlay-deployment-'))
-    running.defer(() => rm(folder, { recursive: true }))
-    const credentialsFile = join(folder, 'payroll.json')
-    const ofNewBank = { ...ofBank, DATABASE_URL: await bank.another(), CREDENTIALS_FILE: credentialsFile }
-    await migrateService(ofNewBank)
-    expect(await register(ofNewBank)).toBe(true)
+    await migrateService(ofBank)
+    expect(await register(ofBank)).toBe(true)
     const written = await readFile(credentialsFile, 'utf8')
-    expect([await register(ofNewBank), await readFile(credentialsFile, 'utf8')]).toEqual([false, written])
+    expect([await register(ofBank), await readFile(credentialsFile, 'utf8')]).toEqual([false, written])
     expect((await stat(credentialsFile)).mode & 0o077).toBe(0)
-    const service = await start(startService(ofNewBank, starting))
+    const service = await start(startService(ofBank, starting))
 
     const ofPayroll = {
       ...anyPort,
-      DATABASE_URL: await payroll.another(),
+      DATABASE_URL: payroll.url,
       SERVICE_URL: service.url,
       CREDENTIALS_FILE: credentialsFile,
     }
@@ -64,8 +63,7 @@ describe('a deployment', async () => {
     expect(await payday(ofPayroll)).toEqual({ paid: 38, refused: 2 })
 
     for (const one of [service, ...workers]) {
-      expect((await read(one, '/live')).status).toBe(200)
-      await waitUntil(async () => (await read(one, '/ready')).status === 200)
+      expect([(await read(one, '/live')).status, (await read(one, '/ready')).status]).toEqual([200, 200])
       // On a busy machine a gauge may be late, and is left out of one scrape.
       await waitUntil(async () =>
         /^outlay_transfer_backlog\{outlay_stage="blocked"\} 0$/m.test((await read(one, '/metrics')).text),
@@ -80,13 +78,12 @@ describe('a deployment', async () => {
     const [worker] = workers
     if (worker === undefined) throw new Error('There is no worker.')
     const probe = { HOST: '0.0.0.0', PROBE_PORT: new URL(worker.probes).port }
-    await waitUntil(async () => (await check(probe)) && (await check(probe, '/ready')))
+    expect([await check(probe), await check(probe, '/ready')]).toEqual([true, true])
     await worker.stop()
     expect(await check(probe)).toBe(false)
-  }, 300_000)
+  })
 
   it('is alive and not ready while its database is away at the start, and works when that is back', async () => {
-    await migratePayroll({ DATABASE_URL: payroll.url })
     const { hostname, port } = new URL(payroll.url)
     await using proxy = await startTcpProxy({ host: hostname, port: Number(port) })
     const through = new URL(payroll.url)
@@ -108,11 +105,10 @@ describe('a deployment', async () => {
       { signal: stopping.signal, onFailure },
     )
     await waitUntil(async () => await check({ PROBE_PORT }))
-    await waitUntil(async () => (await read(probes, '/ready')).status === 503)
+    expect((await read(probes, '/ready')).status).toBe(503)
     proxy.cut()
     await waitUntil(() => failures > 0)
-    await waitUntil(async () => (await read(probes, '/live')).status === 200)
-    expect((await read(probes, '/ready')).status).toBe(503)
+    expect([(await read(probes, '/live')).status, (await read(probes, '/ready')).status]).toEqual([200, 503])
     proxy.heal()
     const started = await worker
     await waitUntil(async () => (await read(probes, '/ready')).status === 200)
