@@ -51,7 +51,7 @@ export default defineConfig({
           expect,
           include: ['e2e/src/**/*.test.ts', ...endToEnd],
           globalSetup: ['packages/testing/src/vitest-setup.ts'],
-          testTimeout: 120_000,
+          testTimeout: 300_000,
           hookTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },

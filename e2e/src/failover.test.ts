@@ -111,7 +111,13 @@ describe('a fail-over to a standby that lacks the last commits', { timeout: 300_
     const port = Number(new URL(sandbox.url).port)
     await failOver(primary, standby)
     await sandbox.stop()
-    sandbox = await startSandbox({ databaseUrl: standby.urlOf('site'), port })
+    // Somebody else may have the port for a moment.
+    sandbox = await waitUntil(() =>
+      startSandbox({ databaseUrl: standby.urlOf('site'), port }).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EADDRINUSE') throw error
+        return undefined
+      }),
+    )
     await using _sandbox = sandbox
 
     const inspection = inspect({ driver: pgDriver(host.pool) })

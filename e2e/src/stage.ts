@@ -105,7 +105,7 @@ export interface Account {
 }
 
 /** Lets the service's time run until the host has settled everything, then reads both sides. */
-export async function settleAll(stage: Stage, host: Host, timeoutMs = 60_000): Promise<Account> {
+export async function settleAll(stage: Stage, host: Host, timeoutMs = 120_000): Promise<Account> {
   await waitUntil(
     async () => {
       await stage.advance(60)

@@ -70,7 +70,7 @@ describe('a restart of Postgres under the workers', () => {
         () => false,
       ),
     )
-    const backlog = await drain(engine, { timeoutMs: 90_000 })
+    const backlog = await drain(engine, { timeoutMs: 240_000 })
     expect(backlog).toMatchObject({ settled: 1_500, undelivered: 0, deadLetters: 0, blocked: 0 })
     expect(gateway.transfers.size).toBe(1_500)
     const { rows } = await pool.query(
@@ -80,7 +80,7 @@ describe('a restart of Postgres under the workers', () => {
     const statuses = await pool.query('select distinct status from outlay.transfer')
     expect(statuses.rows).toEqual([{ status: 'complete' }])
     await Promise.all(engines.map((one) => one.stop()))
-  }, 180_000)
+  }, 360_000)
 
   it.each([
     ['is reset', (cable: TcpProxy) => cable.cut()],

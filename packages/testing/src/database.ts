@@ -10,19 +10,19 @@ export async function createDatabase(adminUrl: string, name: string, template?: 
 
 /**
  * Drops a database on the server of `adminUrl`. Accepts a name or a connection string.
- * Sessions that are about to end get a second to do so; those that stay are ended.
+ * Sessions that are about to end get `graceMs` to do so, by default half a minute; those that stay are ended.
  */
-export async function dropDatabase(adminUrl: string, nameOrUrl: string): Promise<void> {
+export async function dropDatabase(adminUrl: string, nameOrUrl: string, graceMs = 30_000): Promise<void> {
   const name = nameOrUrl.includes('://') ? databaseName(nameOrUrl) : nameOrUrl
   await withAdmin(adminUrl, async (admin) => {
-    await sessionsEnd(admin, name)
+    await sessionsEnd(admin, name, graceMs)
     await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
   })
 }
 
 /** The `end()` of pg's pool resolves before its sockets are closed; a session ended in between throws where nobody listens. */
-async function sessionsEnd(admin: pg.Client, name: string): Promise<void> {
-  const deadline = performance.now() + 1000
+async function sessionsEnd(admin: pg.Client, name: string, graceMs: number): Promise<void> {
+  const deadline = performance.now() + graceMs
   const sessions = "select 1 from pg_stat_activity where datname = $1 and backend_type = 'client backend' limit 1"
   while ((await admin.query(sessions, [name])).rowCount !== 0 && performance.now() < deadline) await delay(10)
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { findFreePort } from './free-port.ts'
 import {
   chooseServerUser,
@@ -17,6 +18,8 @@ import { chooseVersion, type PostgresOptions, type PostgresServer, type RestartM
 const user = 'postgres'
 const password = 'postgres'
 const keptLogLines = 200
+/** How long another process may have the port of a server. */
+const portPatienceMs = 30_000
 
 /** State that the runs of one server share. */
 interface Cluster {
@@ -145,17 +148,21 @@ async function initialize(cluster: Cluster): Promise<void> {
   }
 }
 
-/** Another process may bind a port between the moment it was found free and the moment the server binds it. */
+/**
+ * Another process may bind a port between the moment it was found free and the moment the server binds it. A port that is `wanted`
+ * may have been free since the last run of the server, and is awaited.
+ */
 async function startOnPort(cluster: Cluster, wanted: number | undefined): Promise<Run> {
-  const tries = wanted === undefined ? 5 : 1
-  for (let attempt = 1; ; attempt++) {
+  const deadline = performance.now() + portPatienceMs
+  for (;;) {
     const port = wanted ?? (await findFreePort())
     try {
       return await startRun(cluster, port)
     } catch (error) {
       const inUse = cluster.log.some((line) => line.includes('Address already in use'))
-      if (!inUse || attempt >= tries) throw error
+      if (!inUse || performance.now() > deadline) throw error
       cluster.log.length = 0
+      if (wanted !== undefined) await delay(200)
     }
   }
 }

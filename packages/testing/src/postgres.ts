@@ -15,7 +15,7 @@ export interface Postgres {
   readonly version: string
   /** Makes a database and returns its connection string. The name is generated when absent. */
   createDatabase(name?: string, options?: { readonly template?: string | undefined }): Promise<string>
-  /** Drops a database, ending its sessions; takes a name or a connection string. Succeeds when it does not exist. */
+  /** Drops a database; takes a name or a connection string. Ends the sessions that are left after half a minute. Succeeds when it does not exist. */
   dropDatabase(nameOrUrl: string): Promise<void>
   /**
    * Restarts the server on the same port, with its data.

@@ -60,16 +60,17 @@ function cloneName(template: string): string {
 /**
  * Throws when a database still has connections after `graceMs`, because a pool was not closed.
  *
- * A closed connection stays visible until its server process has ended, hence the grace. Default 5 000 ms.
+ * A closed connection stays visible until its server process has ended, hence the grace. Default 30 000 ms.
  */
-export async function assertNoConnections(adminUrl: string, nameOrUrl: string, graceMs = 5_000): Promise<void> {
+export async function assertNoConnections(adminUrl: string, nameOrUrl: string, graceMs = 30_000): Promise<void> {
   const name = nameOrUrl.includes('://') ? databaseName(nameOrUrl) : nameOrUrl
   const deadline = performance.now() + graceMs
   await withAdmin(adminUrl, async (admin) => {
     for (;;) {
+      const isLast = performance.now() > deadline
       const open = await admin.query<OpenConnection>(openConnections, [name])
       if (open.rows.length === 0) return
-      if (performance.now() > deadline) throw new Error(describeLeak(name, open.rows))
+      if (isLast) throw new Error(describeLeak(name, open.rows))
       await delay(20)
     }
   })

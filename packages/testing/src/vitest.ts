@@ -72,11 +72,12 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
     try {
       for (const url of made) await assertNoConnections(adminUrl, url)
     } finally {
-      for (const url of made) await dropDatabase(adminUrl, url)
+      // Those that are left have had their time.
+      for (const url of made) await dropDatabase(adminUrl, url, 1_000)
       // Without a key, no other file uses the template.
       if (options.key === undefined && template !== undefined) await dropDatabase(adminUrl, template.name)
     }
-  })
+  }, 120_000)
   return { url: await another(), adminUrl, another }
 }
 
