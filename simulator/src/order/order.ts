@@ -30,7 +30,7 @@ export interface Order {
 }
 
 /** Patience of a replay: a busy machine is slow. */
-const replaying: Patience = { ms: 20_000, endMs: 30_000, shortMs: 200, misses: 12 }
+const replaying: Patience = { ms: 5_000, endMs: 10_000, shortMs: 200, misses: 12 }
 
 /** Records the order of a run, and holds it to an earlier one where there is such. */
 export function createOrder(earlier?: Course, patience: Patience = replaying): Order {
