@@ -5,17 +5,18 @@ import { changeOf, readBooks } from '../../test/books.ts'
 import { inspect } from '../../test/inspection.ts'
 import { modelRuns } from '../../test/model.ts'
 import { sanctions, type TestPayments, testPayments } from '../../test/payments.ts'
+import { observeComplete } from '../../test/reported-transfers.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { sampleBankAddress } from '../../test/service.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
-import type { ServiceContext } from '../context.ts'
+import { inTransaction, type ServiceContext } from '../context.ts'
 import type { RailException } from '../rail-exceptions/rail-exceptions.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { applyFacts } from './facts.ts'
 import type { TransferResource } from './view.ts'
 
-// A rail pays a payout, or draws a debit, several times, tries it again, and reports each of that in several words, by its id or by its IMAD, and what
-// comes back with marks or without, retriable or not. A person compares the ledger with the bank. At each moment both agree, or something is open.
+// A rail pays a payout, or draws a debit, several times, tries it again, or moves it in two parts and says the sum with the second one. It reports each of
+// that in several words, by its id or by its IMAD, and what comes back with marks or without, retriable or not. A person compares the ledger with the bank. At each moment both agree, or something is open.
 
 const { parameters, timeoutMs } = modelRuns(6)
 const database = await testDatabase({ role: 'ordinary' })
@@ -37,9 +38,13 @@ beforeAll(async () => {
 afterAll(() => api.stop())
 
 const which = fc.nat(2)
+const inParts = fc.record({ do: fc.constant('settle a part' as const), isPolled: fc.boolean() })
+const deciding = fc.record({ do: fc.constant('decide' as const), which })
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('send' as const) }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('settle' as const), which }) },
+  { weight: 1, arbitrary: inParts },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('settle the sum' as const), isMarked: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('repeat' as const), which }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('reject' as const), which, retriable: fc.boolean() }) },
   {
@@ -54,7 +59,7 @@ const step = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('say again' as const), which, isLater: fc.boolean() }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('decide' as const), which }) },
+  { weight: 4, arbitrary: deciding },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('poll' as const), hasAmount: fc.boolean() }) },
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
@@ -63,8 +68,12 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 interface BankPayment {
   readonly at: number
   state: 'sent' | 'paid' | 'gone'
+  paid: number
   back: number
 }
+
+const whole = 100
+const part = 60
 
 const again = 'in other words'
 const usd = (value: number) => ({ value: String(value), currency: 'USD' })
@@ -78,6 +87,7 @@ class Bank {
   readonly returns: RailFact[] = []
   private readonly marking: 'id' | 'IMAD'
   private clock = 0
+  isDivided = false
 
   constructor(
     [flow, marking]: readonly ['payout' | 'debit', 'id' | 'IMAD'],
@@ -92,7 +102,7 @@ class Bank {
 
   /** What has moved and not come back, in dollars. */
   get net(): number {
-    return this.all.reduce((sum, one) => sum + (one.state === 'paid' ? 100 - one.back : 0), 0)
+    return this.all.reduce((sum, one) => sum + one.paid - one.back, 0)
   }
 
   time(): string {
@@ -110,6 +120,11 @@ class Bank {
     const fact = await payments.factOf(this.transfer, kind, { amount: usd(100), ...fields })
     await vi.waitFor(async () => expect(await report([fact])).toEqual(new Set([fact.reference])), { timeout: 60_000 })
     return fact
+  }
+
+  /** The payment that has moved in part, or in two parts; `undefined` for none. It is the only one then. */
+  get divided(): BankPayment | undefined {
+    return this.isDivided ? this.all[0] : undefined
   }
 
   open = () => payments.exceptions({ transferId: this.transfer.id })
@@ -157,7 +172,10 @@ async function tryApply(bank: Bank, one: RailException): Promise<boolean> {
   if (source?.paymentDetails?.senderName === again) return false
   const [booked, value] = [await bank.booked(), Number(one.amount?.value ?? 0)]
   const gap = bank.net - booked
-  const fits = one.kind === 'returned' ? -gap >= value : one.kind === 'settled' && gap >= value
+  // Of what was settled in two parts, each comes back by itself.
+  const isBack = bank.divided === undefined ? -gap >= value : -gap === value || -gap === bank.divided.paid
+  const isPart = bank.divided?.paid === part && value === part && booked === whole
+  const fits = one.kind === 'returned' ? isBack : one.kind === 'settled' && (gap >= value || isPart)
   if (!fits) return false
   try {
     await payments.resolve(
@@ -174,21 +192,38 @@ async function tryApply(bank: Bank, one: RailException): Promise<boolean> {
 
 const doing: { readonly [K in Step['do']]: (bank: Bank, given: Extract<Step, { do: K }>) => Promise<void> } = {
   async send(bank) {
-    if (bank.all.length > 2) return
-    const one: BankPayment = { at: bank.all.length, state: 'sent', back: 0 }
+    if (bank.all.length > 2 || bank.isDivided) return
+    const one: BankPayment = { at: bank.all.length, state: 'sent', paid: 0, back: 0 }
     bank.all.push(one)
     await bank.say('accepted', { ...bank.mark(one), reachedAt: bank.time() })
   },
   async settle(bank, given) {
     const one = pick(bank, given.which, ['sent'])
     if (one === undefined) return
-    one.state = 'paid'
+    Object.assign(one, { state: 'paid', paid: whole })
     await bank.say('settled', { ...bank.mark(one), reachedAt: bank.time() })
+  },
+  async 'settle a part'(bank, { isPolled }) {
+    const [one, ...others] = bank.all
+    if (one?.state !== 'sent' || others.length > 0) return
+    bank.isDivided = true
+    Object.assign(one, { state: 'paid', paid: part })
+    // A poll that was admitted before had not seen that it is a part.
+    if (isPolled) await inTransaction(context, (tx) => observeComplete(tx, api, bank.transfer.id))
+    if (isPolled) await payments.reaches(bank.transfer.id, 'complete')
+    await bank.say('settled', { amount: usd(part), ...bank.mark(one), reachedAt: bank.time() })
+  },
+  async 'settle the sum'(bank, { isMarked }) {
+    const one = bank.divided
+    if (one?.paid !== part || one.back > 0) return
+    one.paid = whole
+    await bank.say('settled', { ...(isMarked ? bank.mark(one) : {}), reachedAt: bank.time() })
   },
   async repeat(bank, given) {
     const one = pick(bank, given.which, ['sent', 'paid'])
     const kind = one?.state === 'sent' ? 'accepted' : 'settled'
-    if (one !== undefined) await bank.say(kind, { ...bank.mark(one), reachedAt: bank.time() })
+    const amount = usd(kind === 'settled' ? (one?.paid ?? 0) : whole)
+    if (one !== undefined) await bank.say(kind, { amount, ...bank.mark(one), reachedAt: bank.time() })
   },
   async reject(bank, given) {
     const one = pick(bank, given.which, ['sent'])
@@ -199,8 +234,9 @@ const doing: { readonly [K in Step['do']]: (bank: Bank, given: Extract<Step, { d
   },
   async return(bank, given) {
     const one = pick(bank, given.which, ['paid'])
-    if (one === undefined || one.back === 100) return
-    const value = given.isPart && one.back === 0 ? 40 : 100 - one.back
+    if (one === undefined || one.back === one.paid) return
+    const isPart = one === bank.divided ? one.paid === whole : given.isPart
+    const value = isPart && one.back === 0 ? whole - part : one.paid - one.back
     one.back += value
     // Before the end it would be tried again.
     const retriable = given.isRetriable && (await payments.read(bank.transfer.id)).status === 'complete'
@@ -229,9 +265,15 @@ const doing: { readonly [K in Step['do']]: (bank: Bank, given: Extract<Step, { d
       bank.all.some(({ state }) => state === 'paid'),
       bank.all.some(({ state }) => state === 'sent'),
     ]
+    const isPart = bank.divided?.paid === part
+    const moved = isPart ? part : whole
     const state = paid ? ('settled' as const) : ('accepted' as const)
     if (paid || left)
-      await payments.poll(bank.transfer.id, { state, failure: null, amount: hasAmount ? usd(100) : undefined })
+      await payments.poll(bank.transfer.id, {
+        state,
+        failure: null,
+        amount: hasAmount || isPart ? usd(moved) : undefined,
+      })
     // The engine ends it by an event of its own.
     if (paid && (await bank.open()).length === 0)
       await vi.waitFor(async () => expect((await payments.read(bank.transfer.id)).status).not.toBe('processing'), {
@@ -253,7 +295,7 @@ async function finish(bank: Bank): Promise<void> {
     for (const one of await bank.open()) isApplied = isApplied || (await tryApply(bank, one))
     if (isApplied) continue
     // What has begun to go back goes first: the ledger has the whole of another one.
-    const left = bank.all.filter((one) => one.state === 'paid' && one.back < 100)
+    const left = bank.all.filter((one) => one.back < one.paid)
     const surplus = left.find(({ back }) => back > 0) ?? left[0]
     if (surplus === undefined || bank.net <= (await bank.booked())) break
     await doing.return(bank, {
@@ -272,8 +314,9 @@ it(
     fc.assert(
       fc.asyncProperty(
         fc.tuple(fc.constantFrom('payout' as const, 'debit' as const), fc.constantFrom('id' as const, 'IMAD' as const)),
+        fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.tuple(inParts, deciding) }),
         fc.array(step, { minLength: 3, maxLength: 10, size: 'max' }),
-        async ([flow, marking], steps) => {
+        async ([flow, marking], first, then) => {
           const before = await readBooks(api)
           const ends = {
             payout: { source: wallet(), destination: bankLeg('ach_credit') },
@@ -284,7 +327,7 @@ it(
           const { body: created } = await api.call<TransferResource>('POST', path, { body })
           const bank = new Bank([flow, marking], await payments.reaches(created.id, 'processing'), before)
           await doing.send(bank, { do: 'send' })
-          for (const one of steps) {
+          for (const one of [...first, ...then]) {
             await (doing[one.do] as (bank: Bank, given: Step) => Promise<void>)(bank, one)
             await agree(bank)
           }
