@@ -279,6 +279,43 @@ describe('a policy about earlier transfers', async () => {
       expect(await engine.transfers.get(second.id)).toMatchObject({ stage: 'held' })
     })
 
+    it('takes turns by the details of a payee that is not known by more, and has another address at another gateway', async () => {
+      const gateways = { default: memoryGateway(), second: memoryGateway() }
+      const engine = open({ gateways, route: ({ note: name }) => name ?? 'default' })
+      await engine.policies.prepare()
+      await set(engine, alike)
+      const [first, second] = ['default', 'second'].map((name) => payout({ destination: ada, note: name }))
+      const at = await enqueueAtOnce(engine, first, second)
+      const registerAs = async (id: string, addressId: string) => {
+        await rows(
+          `with gone as (delete from outlay.counterparty_details where transfer_id = $1 returning account_id, fingerprint)
+           insert into outlay.counterparty (account_id, fingerprint, idempotency_key, address_id)
+           select g.account_id, g.fingerprint, $2, $2 from gone g`,
+          [id, addressId],
+        )
+        await rows(
+          `update outlay.transfer set request = jsonb_set(request, '{destination,addressId}', to_jsonb($2::text)) where id = $1`,
+          [id, addressId],
+        )
+      }
+      const compare = async (tx: PoolClient, id: string) => {
+        const text = `select held, busy from outlay.hold_lookalikes(array[$1], array[outlay.job_id($1)], '{}')`
+        return (await tx.query(text, [id])).rows
+      }
+      await at.other.query('commit')
+      await registerAs(at.second.id, 'ada-at-second')
+      await at.other.query('begin')
+      expect(await compare(at.other, at.second.id)).toEqual([{ held: [], busy: [] }])
+      await at.other.query(`update outlay.transfer set stage = 'submitting', attempt = 1 where id = $1`, [at.second.id])
+      await at.other.query('select outlay.end_watches(array[$1])', [at.second.id])
+      await at.one.query('commit')
+      await registerAs(at.first.id, 'ada-at-default')
+      await at.one.query('begin')
+      expect(await compare(at.one, at.first.id)).toEqual([{ held: [], busy: [at.first.id] }])
+      await at.other.query('commit')
+      expect(await compare(at.one, at.first.id)).toEqual([{ held: [at.first.id], busy: [] }])
+    })
+
     it('is compared once its counterparty is registered, and not again when it has left', async () => {
       const engine = await prepared(alike)
       const { one, other, first, second } = await enqueueAtOnce(
