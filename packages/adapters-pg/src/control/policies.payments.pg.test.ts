@@ -284,8 +284,8 @@ describe('a policy about earlier transfers', async () => {
       const engine = open({ gateways, route: ({ note: name }) => name ?? 'default' })
       await engine.policies.prepare()
       await set(engine, alike)
-      const [first, second] = ['default', 'second'].map((name) => payout({ destination: ada, note: name }))
-      const at = await enqueueAtOnce(engine, first, second)
+      const requests = ['default', 'second'].map((name) => payout({ destination: ada, note: name }))
+      const at = await enqueueAtOnce(engine, ...requests)
       const registerAs = async (id: string, addressId: string) => {
         await rows(
           `with gone as (delete from outlay.counterparty_details where transfer_id = $1 returning account_id, fingerprint)

@@ -69,6 +69,25 @@ describe('an answer to a screening', async () => {
     expect((await answer(id, { result: 'pass', case: 'c-8' })).json).toMatchObject({ changed: true })
   })
 
+  it('is refused where somebody else answers at the same time, and was first', async () => {
+    const id = await onHold()
+    const asks = (await read(id))?.asks
+    const other = await host.pool.connect()
+    try {
+      await other.query('begin')
+      await engine.transfers.answerScreening(other, id, { actor: 'bea', reason, result: 'hold', case: 'c-8' })
+      const late = answer(id, { result: 'refuse', asks })
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await waitUntil(async () => (await host.pool.query(waiting)).rowCount === 1)
+      await other.query('commit')
+      expect((await late).status).toBe(409)
+    } finally {
+      await other.query('rollback')
+      other.release()
+    }
+    expect((await engine.transfers.get(id))?.stage).toBe('held')
+  })
+
   it('ends the transfer where it refuses, and changes nothing where screening holds it no more', async () => {
     const id = await onHold()
     const asks = (await read(id))?.asks

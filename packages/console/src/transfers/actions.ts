@@ -264,26 +264,11 @@ const answerScreening = route({
   ...{ ...about, id: 'answerScreening', path: '/transfers/:transferId/answer-screening', permission: 'approve' },
   summary: 'Answers what the screening of a transfer has put on hold; false where screening holds it no more',
   body: screeningAnswerBody,
-  handle: change<ScreeningAnswerBody>('transfers.answer_screening', async (tx, call) => {
-    const { context, person, subject, body } = call
-    const { reason, result } = body
-    const decision = { actor: person.actor, reason, result, case: body.case ?? (await findCase(tx, call)) }
+  handle: change<ScreeningAnswerBody>('transfers.answer_screening', async (tx, { context, person, subject, body }) => {
+    const decision = { ...body, actor: person.actor }
     return (await context.engine.transfers.answerScreening(tx, subject.id, decision)).isCounted
   }),
 })
-
-/** The case of the hold that the person has seen: pages do not show each case as it is, so they name it by how often was asked. */
-async function findCase(
-  tx: Transaction,
-  { context, subject, body: { asks, result } }: ActionCall<ScreeningAnswerBody>,
-): Promise<string | undefined> {
-  if (asks === undefined) return undefined
-  const held = await context.engine.transfers.holds(subject.id, tx)
-  const state = held?.holds.find(({ screening }) => screening !== undefined)?.screening
-  if (state !== undefined && state.asks !== asks)
-    throw refusal(409, 'A newer answer of the screening holds it than the one that was shown.', 'conflict')
-  return result === 'hold' ? undefined : state?.case
-}
 
 /** Actions on one transfer. */
 export const transferActions = [

@@ -28,6 +28,8 @@ export interface ScreeningDecision extends ControlNote {
   readonly result: ScreeningResult
   /** The case that it is about. A pass names the one that holds the transfer. */
   readonly case?: string | undefined
+  /** That of the hold that it is an answer to, as `holds` shows it: then a pass needs no case, and any answer is refused where a newer one holds the transfer. */
+  readonly asks?: number | undefined
 }
 
 /** What became of an approval. */
@@ -65,8 +67,8 @@ export interface HeldTransfers<Tx> {
    * Takes an answer that comes later than the call of the screener, such as by a webhook of the provider, in the host's transaction. `pass` ends
    * what screening holds, `refuse` ends the transfer as `canceled` with the reason `screening_refused`, and `hold` keeps it with another case. Each
    * answer is stored; `isCounted` is false where it changed nothing, since screening holds the transfer no more.
-   * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; and for a pass `conflict` with the
-   *   field `case` when it names another case than the one that holds the transfer, or before there is one; `conflict` after its `expiresAt`;
+   * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; `conflict` with the field `asks`
+   *   when a newer answer holds the transfer than the one of `asks`; and for a pass `conflict` with the field `case` when it names another case than the one that holds the transfer, or before there is one; `conflict` after its `expiresAt`;
    *   `approval_refused` when the actor created it
    */
   answerScreening(tx: Tx, transferId: string, decision: ScreeningDecision): Promise<AnsweredScreening>

@@ -102,20 +102,27 @@ export async function answerScreening<Tx>(
   transferId: string,
   decision: ScreeningDecision,
 ): Promise<AnsweredScreening> {
-  checkControlNote(decision, ['result', 'case'])
-  const { actor, reason, result, case: named } = decision
+  checkControlNote(decision, ['result', 'case', 'asks'])
+  const { actor, reason, result, asks } = decision
   if (!screeningResults.some((one) => one === result)) {
     const message = `must be one of ${screeningResults.join(', ')}`
     throw OutlayError.fromIssues([{ field: 'result', code: 'invalid_request', message }])
   }
-  if (named !== undefined) checkText(named, 'case')
+  if (decision.case !== undefined) checkText(decision.case, 'case')
   const before = isKnowable(transferId) ? await backend.lockHolds(tx, transferId) : undefined
   if (before === undefined) await findTransfer(backend, tx, transferId)
   const holds = before?.holds ?? []
   const screened = holds.find(({ name }) => name === 'screening')
+  const state = screened?.screening
+  const named = decision.case ?? (asks === undefined || result === 'hold' ? undefined : state?.case)
+  // Behind the lock: of two people who answer what both have seen, one is refused.
+  if (asks !== undefined && state !== undefined && state.asks !== asks) {
+    const message = `A newer answer of the screening holds the transfer ${transferId} than the one that was shown.`
+    throw new OutlayError('conflict', message, { field: 'asks' })
+  }
   if (before !== undefined && screened !== undefined && result === 'pass') {
     refuseExpired(transferId, before)
-    refuseCase(transferId, screened.screening, named)
+    refuseCase(transferId, state, named)
     if (before.createdBy !== null && Approval.sameActor(before.createdBy, actor)) {
       const message = `${actor} created the transfer ${transferId}, which is screened; somebody else has to let it pass.`
       throw new OutlayError('approval_refused', message, { field: 'actor' })
