@@ -104,8 +104,8 @@ describe('metrics of a host and a service at work', async () => {
         if (process.env['OUTLAY_SHOW'] !== undefined)
           for (const { metric, value } of found) console.log(expr, JSON.stringify(metric), value)
       }
-      // What did not happen here: registrations of counterparties, webhooks, exceptions of rails.
-      expect(empty.filter((expr) => !/outlay_(register|webhook|rail)_/.test(expr))).toEqual([])
+      // What did not happen here: registrations of counterparties, screenings, webhooks, exceptions of rails.
+      expect(empty.filter((expr) => !/outlay_(register|screening|webhook|rail)_/.test(expr))).toEqual([])
     },
   )
 })
