@@ -136,7 +136,13 @@ describe('alarms', () => {
         copy,
         text.replace('kubernetes_sd_configs:\n      - role: pod', 'static_configs:\n      - targets: []'),
       )
+      // Dashboards are no files of Prometheus: their queries are, as rules.
+      const queries = join(folder, 'dashboards.yaml')
+      const asked = dashboards.flatMap(({ panels }) => panels).flatMap(({ targets = [] }) => targets)
+      const rules = asked.map(({ expr }, index) => ({ record: `query_${index}`, expr: fillVariables(expr) }))
+      writeFileSync(queries, JSON.stringify({ groups: [{ name: 'dashboards', rules }] }))
       for (const [command, kind, path] of [
+        ['check', 'rules', queries],
         ['check', 'rules', join(root, 'deploy/prometheus/alerts.yaml')],
         ['test', 'rules', join(root, 'deploy/prometheus/alerts.test.yaml')],
         ['check', 'config', join(root, 'deploy/prometheus/prometheus.yaml')],

@@ -26,8 +26,7 @@ begin
   loop
     -- The payee may have become known since another claim took the lock of the address; and where it is not, the same details have another address at another gateway.
     if v_compared >= 40 or exists (
-      select from unnest(array_remove(array[n.address_id, n.payee, n.fingerprint], null)) r (ref)
-      where not pg_try_advisory_xact_lock(hashtextextended(format('outlay payment %s %s %s %s', '{{schema}}', n.account_id, trim_scale(n.amount), r.ref), 0))) then
+      select from unnest(array_remove(array[n.address_id, n.payee, n.fingerprint], null)) r (ref) where not pg_try_advisory_xact_lock(hashtextextended(format('outlay payment %s %s %s %s', '{{schema}}', n.account_id, trim_scale(n.amount), r.ref), 0))) then
       busy := busy || n.id;
       continue;
     end if;

@@ -7,14 +7,16 @@ const texts = {
   // One statement sees one moment: in two reads, a transfer could be settled already and its events not yet recorded.
   // Partial indexes have the unsettled transfers. Of the rest only the number matters, and large numbers are estimated.
   backlog: `with live as materialized (
-      select t.stage from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending'
-      union all
-      select t.stage from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted'
+      select x.stage, count(*) as count from (
+        select t.stage from {{schema}}.transfer t where t.remote_id is null and t.status = 'pending'
+        union all
+        select t.stage from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted') x
+      group by x.stage
     )
-    select l.stage as place, count(*)::integer as count from live l group by l.stage
+    select l.stage as place, l.count::integer from live l
     union all
     select 'settled', greatest(0, (case when c.reltuples < 100000 then (select count(*) from {{schema}}.transfer)
-      else c.reltuples::bigint end) - (select count(*) from live l where l.stage <> 'settled'))::integer
+      else c.reltuples::bigint end) - (select coalesce(sum(l.count), 0) from live l where l.stage <> 'settled'))::integer
     from pg_class c where c.oid = '{{schema}}.transfer'::regclass
     union all
     select case when d.dead then 'dead_letters' else 'undelivered' end, count(*)::integer from {{schema}}.delivery d group by d.dead`,

@@ -1,3 +1,5 @@
+import type { Driver } from '../database/driver.ts'
+import { nodeError } from './node-reachability.ts'
 import type { QuestionLimit } from './question-limit.ts'
 
 /** A node that is missing in a result, and why. */
@@ -64,4 +66,27 @@ export function createNodeQuestions<Node extends { readonly name: string; readon
         })
       }),
   }
+}
+
+/** Does what takes long on all nodes at once, without a bound, behind a question to each whether it is there. Never throws. */
+export async function runAll<Node extends { readonly name: string; readonly driver: Pick<Driver<never>, 'run'> }, T>(
+  questions: NodeQuestions<Node>,
+  run: (node: Node) => Promise<T>,
+): Promise<NodeAnswers<T>> {
+  const there = await questions.askAll(async (node) => {
+    await node.driver.run('select 1')
+    return node
+  })
+  const answers: Record<string, T> = {}
+  const missing: MissingNode[] = [...there.missing]
+  await Promise.all(
+    Object.values(there.answers).map(async (node) => {
+      try {
+        answers[node.name] = await run(node)
+      } catch (error) {
+        missing.push({ node: node.name, error: nodeError(node.name, error) })
+      }
+    }),
+  )
+  return { answers, missing }
 }

@@ -1,6 +1,6 @@
 import type { Archived, ArchiveOptions } from '@outlay/core'
-import type { MissingNode, NodeQuestions } from './node-answers.ts'
-import { nodeError, nodeUnavailable } from './node-reachability.ts'
+import { type NodeQuestions, runAll } from './node-answers.ts'
+import { nodeUnavailable } from './node-reachability.ts'
 import type { LimitedNode } from './shard-node.ts'
 import { addUp, type ShardArchived } from './shard-sums.ts'
 
@@ -13,23 +13,10 @@ export async function archiveAll<Tx>(
   options: ArchiveOptions,
 ): Promise<ShardArchived> {
   const sums = new Map<string, Archived>()
-  const alive = await questions.askAll(async (node) => {
-    await node.driver.run('select 1')
-    return node
-  })
-  const nodes: Record<string, Archived> = {}
-  const missing: MissingNode[] = [...alive.missing]
-  await Promise.all(
-    Object.values(alive.answers).map(async (node) => {
-      const onProgress = (sum: Archived) => {
-        sums.set(node.name, sum)
-        options.onProgress?.(addUp([...sums.values()]))
-      }
-      try {
-        nodes[node.name] = await archiveAt(node, options, onProgress)
-      } catch (error) {
-        missing.push({ node: node.name, error: nodeError(node.name, error) })
-      }
+  const { answers: nodes, missing } = await runAll(questions, (node) =>
+    archiveAt(node, options, (sum) => {
+      sums.set(node.name, sum)
+      options.onProgress?.(addUp([...sums.values()]))
     }),
   )
   return { ...addUp(Object.values(nodes)), nodes, missing }

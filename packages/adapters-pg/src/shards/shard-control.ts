@@ -11,7 +11,7 @@ import {
   type SumLimits,
 } from '@outlay/core'
 import { checkNames } from '@outlay/core/adapter'
-import type { MissingNode, NodeAnswers } from './node-answers.ts'
+import { type MissingNode, type NodeAnswers, runAll } from './node-answers.ts'
 import type { LimitedNode } from './shard-node.ts'
 import type { ShardParts } from './shard-parts.ts'
 
@@ -44,6 +44,8 @@ export interface ShardPolicies<Tx> extends Pick<Policies<Tx>, 'set'> {
     policies: readonly Policy[],
     note: ShardPolicyNote,
   ): Promise<NodeAnswers<Awaited<ReturnType<Policies<Tx>['set']>>>>
+  /** Makes on every node what policies about earlier transfers need, as `prepare` of an engine does, for as long as that takes. It may be called again. */
+  prepare(): Promise<NodeAnswers<'prepared'>>
   /** Says which nodes have the same policies. */
   compare(): Promise<PolicyComparison>
   /** The policies of each node, or an earlier version of each; `undefined` where there is no such version. */
@@ -85,6 +87,11 @@ export function createShardPolicies<Tx>(
       if (wrong !== undefined) throw wrong.error
       return set
     },
+    prepare: () =>
+      runAll(questions, async ({ engine }) => {
+        await engine.policies.prepare()
+        return 'prepared' as const
+      }),
     async compare() {
       const { answers, missing } = await questions.askAll(({ engine }) => engine.policies.get())
       const found = Object.entries(answers).map(([node, version]) => ({ node, policies: version?.policies ?? [] }))

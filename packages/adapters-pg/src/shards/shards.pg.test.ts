@@ -1,10 +1,8 @@
-import { createEngine } from '@outlay/core'
 import { memoryGateway } from '@outlay/testing'
 import type pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { samplePayout } from '../../test/outbox.ts'
 import { enqueueAt, refusal, shardHost } from '../../test/shard-host.ts'
-import { postgres } from '../backend.ts'
 import type { Driver } from '../database/driver.ts'
 import { pgDriver } from '../drivers/pg.ts'
 import { chunkSize } from '../enqueue/enqueue-chunks.ts'
@@ -82,11 +80,7 @@ describe('shards on two servers', async () => {
 
   it('refuse a payout elsewhere as such, where a policy would refuse what was never paid before', async () => {
     const shards = await host.open()
-    for (const pool of [east, west])
-      await createEngine({
-        backend: postgres({ driver: pgDriver(pool) }),
-        gateway: memoryGateway(),
-      }).policies.prepare()
+    await shards.policies.prepare()
     await shards.policies.setAll([{ name: 'new', when: { newCounterparty: 'account' }, refuse: 'unknown' }], {
       ...{ actor: 'ann', reason: 'a test' },
     })

@@ -67,6 +67,22 @@ describe('policies over shards', async () => {
     })
   })
 
+  it('about earlier transfers are set once every node that answers is prepared for them', async () => {
+    await host.open()
+    const shards = host.make({
+      nodes: { east: { driver: pgDriver(east) }, gone: { driver: pgDriver(dead) }, west: { driver: pgDriver(west) } },
+    })
+    const alike: Policy = { name: 'alike', when: { lookalike: {} }, hold: 'paid twice?' }
+    expect((await refusal(shards.policies.setAll([alike], note))).field).toBe('0.when.lookalike')
+    for (const _ of ['once', 'again'])
+      expect(await shards.policies.prepare()).toMatchObject({
+        answers: { east: 'prepared', west: 'prepared' },
+        missing: [{ node: 'gone', error: { code: 'node_unavailable' } }],
+      })
+    expect(Object.keys((await shards.policies.setAll([alike], note)).answers)).toEqual(['east', 'west'])
+    await shards.policies.setAll([], { ...note, clear: true })
+  })
+
   it('are refused as a whole where the list is wrong, and by node where somebody has set others meanwhile', async () => {
     const shards = await host.open()
     for (const [given, field] of [

@@ -209,6 +209,14 @@ describe('with a file of shards', async () => {
     expect(await read(both, 'status')).not.toHaveProperty('findings')
   })
 
+  it('makes the indexes of policies about earlier transfers on every node', async () => {
+    await open()
+    const { code, nodes } = await read(both, 'policies', 'prepare')
+    expect([code, Object.keys(nodes)]).toEqual([0, ['east', 'west']])
+    for (const { made } of Object.values<{ readonly made: readonly string[] }>(nodes)) expect(made).toHaveLength(3)
+    expect(await read(both, 'policies', 'prepare')).toMatchObject({ nodes: { east: { made: [] }, west: { made: [] } } })
+  })
+
   it('names tables that are not there in the doctor', async () => {
     await open()
     const file = await write(
