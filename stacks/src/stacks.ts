@@ -68,6 +68,9 @@ const runBundle = (main: string, files = main) =>
 /** Pays with a library of the host's, beside node-postgres. */
 const useLibrary = (name: string): Stack => ({ name, command: `node library.js ${name} "$INVOICE"` })
 
+/** The oldest Node that the packages run on, from npm, as a program of a command. */
+const oldestNode = 'npx --yes node@22.19.0'
+
 const requireOfBundles = `import{createRequire}from"node:module";const require=createRequire(import.meta.url);`
 
 /**
@@ -141,6 +144,12 @@ export const stacks: readonly Stack[] = [
   { name: "Bun's test runner", command: 'bun test ./payout.test.mjs' },
   { name: 'Deno, ES modules', command: 'deno run --allow-all main.mjs "$INVOICE"' },
   { name: 'Deno, CommonJS', command: 'deno run --allow-all main.js "$INVOICE"' },
+  {
+    name: 'Node 22.19, bundle of esbuild, CommonJS',
+    command: `test "$(${oldestNode} -p process.version)" = v22.19.0; esbuild main.js --bundle --platform=node --log-level=error --outfile=../bundles/node-22.cjs; cd ../bundles; ${oldestNode} node-22.cjs "$INVOICE"`,
+  },
+  { name: 'Node 22.19, Jest, CommonJS', command: `${oldestNode} node_modules/jest/bin/jest.js --ci payout.test.js` },
+  { name: 'Node 22.19, postgres-js', command: `${oldestNode} library.js postgres-js "$INVOICE"` },
   measureStart('parts', '--splitting', '2'),
   measureStart('one-file', '', 'unlimited'),
 ]
