@@ -43,6 +43,46 @@ const libraries = {
       close: () => Promise.all([sql.end(), pool.end()]),
     }
   },
+  async neon(url) {
+    const { Pool } = require('@neondatabase/serverless')
+    const { neonDriver } = require('@outlay/adapters-pg/neon')
+    const { openNeonProxy } = require('./neon-proxy.js')
+    const closeProxy = await openNeonProxy()
+    const pool = new Pool({ connectionString: url })
+    pool.on('error', () => {})
+    const outside = await pool.connect()
+    return {
+      driver: neonDriver(pool),
+      outside,
+      async transaction(work) {
+        await outside.query('begin')
+        const result = await work(outside)
+        await outside.query('commit')
+        return result
+      },
+      async close() {
+        outside.release()
+        await pool.end()
+        closeProxy()
+      },
+    }
+  },
+  async 'drizzle-neon'(url) {
+    const { Pool } = require('@neondatabase/serverless')
+    const { drizzle } = require('drizzle-orm/neon-serverless')
+    const { drizzleNeonDriver } = require('@outlay/adapters-pg/drizzle-neon')
+    const { openNeonProxy } = require('./neon-proxy.js')
+    const closeProxy = await openNeonProxy()
+    const pool = new Pool({ connectionString: url })
+    pool.on('error', () => {})
+    const db = drizzle({ client: pool })
+    return {
+      driver: drizzleNeonDriver(db),
+      outside: db,
+      transaction: (work) => db.transaction(work),
+      close: () => pool.end().then(closeProxy),
+    }
+  },
   async sequelize(url) {
     const { Pool } = require('pg')
     const { Sequelize } = require('sequelize')

@@ -30,6 +30,7 @@ export const moreDependencies: Readonly<Record<string, string>> = {
   '@mikro-orm/postgresql': '7.2.5',
   sequelize: '6.37.8',
   typeorm: '1.1.1',
+  ws: '8.23.0',
   rollup: '4.68.8',
   '@rollup/plugin-commonjs': '29.0.3',
   '@rollup/plugin-json': '6.1.0',
@@ -66,6 +67,9 @@ const runBundle = (main: string, files = main) =>
 
 /** Pays with a library of the host's, beside node-postgres. */
 const useLibrary = (name: string): Stack => ({ name, command: `node library.js ${name} "$INVOICE"` })
+
+/** The oldest Node that the packages run on, from npm, as a program of a command. */
+const oldestNode = 'npx --yes node@22.19.0'
 
 const requireOfBundles = `import{createRequire}from"node:module";const require=createRequire(import.meta.url);`
 
@@ -108,20 +112,26 @@ export const stacks: readonly Stack[] = [
   { name: "Node's test runner", command: 'node --test payout.node-test.mjs' },
   { ...compile('5.4', 'commonjs', 'node10'), isEssential: true },
   compile('5.4', 'node16', 'node16'),
+  compile('5.4', 'nodenext', 'nodenext'),
   compile('5.4', 'esnext', 'bundler'),
   compile('5.9', 'commonjs', 'node10'),
   compile('5.9', 'node16', 'node16'),
   compile('5.9', 'nodenext', 'nodenext'),
+  compile('5.9', 'node20', 'node16'),
   compile('5.9', 'esnext', 'bundler'),
   compile('6.0', 'commonjs', 'node10', '--ignoreDeprecations 6.0'),
   compile('6.0', 'commonjs', 'bundler'),
+  compile('6.0', 'esnext', 'bundler'),
   compile('6.0', 'node16', 'node16'),
   compile('6.0', 'nodenext', 'nodenext'),
   compile('7.0', 'commonjs', 'bundler'),
+  compile('7.0', 'esnext', 'bundler'),
   { ...compile('7.0', 'node16', 'node16'), isEssential: true },
   compile('7.0', 'nodenext', 'nodenext'),
   { ...useLibrary('postgres-js'), isEssential: true },
   useLibrary('drizzle-postgres-js'),
+  useLibrary('neon'),
+  useLibrary('drizzle-neon'),
   useLibrary('mikro-orm'),
   useLibrary('sequelize'),
   useLibrary('typeorm'),
@@ -134,6 +144,12 @@ export const stacks: readonly Stack[] = [
   { name: "Bun's test runner", command: 'bun test ./payout.test.mjs' },
   { name: 'Deno, ES modules', command: 'deno run --allow-all main.mjs "$INVOICE"' },
   { name: 'Deno, CommonJS', command: 'deno run --allow-all main.js "$INVOICE"' },
+  {
+    name: 'Node 22.19, bundle of esbuild, CommonJS',
+    command: `test "$(${oldestNode} -p process.version)" = v22.19.0; esbuild main.js --bundle --platform=node --log-level=error --outfile=../bundles/node-22.cjs; cd ../bundles; ${oldestNode} node-22.cjs "$INVOICE"`,
+  },
+  { name: 'Node 22.19, Jest, CommonJS', command: `${oldestNode} node_modules/jest/bin/jest.js --ci payout.test.js` },
+  { name: 'Node 22.19, postgres-js', command: `${oldestNode} library.js postgres-js "$INVOICE"` },
   measureStart('parts', '--splitting', '2'),
   measureStart('one-file', '', 'unlimited'),
 ]
