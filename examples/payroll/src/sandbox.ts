@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { ServiceAccess } from './engine.ts'
 
 /** Controls of a sandbox: incoming money, and the clock. */
@@ -19,12 +20,17 @@ export async function openSandbox(service: ServiceAccess): Promise<Sandbox> {
   })
   const { access_token: token } = (await granted.json()) as { access_token?: string }
 
-  const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
+  const post = async (path: string, body: object, tries = 60): Promise<Record<string, unknown>> => {
     const response = await fetch(new URL(`/simulations/${path}`, service.baseUrl), {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
+    // Nothing has happened yet: too many requests wait for the database of the service.
+    if (response.status === 503 && tries > 1) {
+      await setTimeout(1_000)
+      return post(path, body, tries - 1)
+    }
     if (!response.ok) throw new Error(`${path}: HTTP ${response.status} ${await response.text()}`)
     return (await response.json()) as Record<string, unknown>
   }
