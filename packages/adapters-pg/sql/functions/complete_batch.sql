@@ -9,19 +9,20 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' or not pg_try_advisory_xact_lock({{schema}}.batch_lock(p_id)) then
     return false;
   end if;
-  -- What committed before the lock is seen from here on.
+  -- What committed before the lock is seen from here on. A batch may have very many transfers, so what keeps it is read from the few that do, each by its key.
   if exists (select from {{schema}}.batch_change x where x.batch_id = p_id)
     or exists (select from {{schema}}.batch_count n where n.batch_id = p_id and n.unended <> 0)
     -- Of what has ended in doubt, a person or an acceptance has yet to say whether it was paid.
     or exists (
-      select from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
-      where a.unmatched and t.batch_id = p_id and {{schema}}.ended_in_doubt(t))
+      select from {{schema}}.attempt a cross join lateral (
+        select from {{schema}}.transfer t where t.id = a.transfer_id and t.batch_id = p_id and {{schema}}.ended_in_doubt(t) offset 0) t
+      where a.unmatched is not null and a.unmatched)
     -- What another gateway is about to take over gets a successor in this batch.
     or exists (select from {{schema}}.batch_count n where n.batch_id = p_id and n.failed > 0)
-      and exists (select from {{schema}}.delivery d where d.subscription = 'outlay.failover' and not d.dead)
       and exists (
-        select from {{schema}}.transfer t where t.batch_id = p_id and t.status = 'failed' and t.reason = 'failover'
-          and exists (select from {{schema}}.delivery d where d.subscription = 'outlay.failover' and d.transfer_id = t.id and not d.dead)) then
+        select from {{schema}}.delivery d cross join lateral (
+          select from {{schema}}.transfer t where t.id = d.transfer_id and t.batch_id = p_id and t.status = 'failed' and t.reason = 'failover' offset 0) t
+        where d.subscription = 'outlay.failover' and not d.dead) then
     return false;
   end if;
   select t.id into v_member from {{schema}}.transfer t where t.batch_id = p_id order by t.id desc limit 1 for no key update skip locked;

@@ -16,7 +16,7 @@ begin
   cross join lateral (
     select t.id, t.created_at from {{schema}}.transfer t
     where {{schema}}.payment_ref(t.request) = r.ref and t.account_id = p_account_id and {{schema}}.amount_of(t.request -> 'amount') = p_amount
-      and t.created_at between p_from and p_to and (r.gateway = '' or t.gateway = r.gateway)
+      and t.created_at between p_from and p_to and (r.gateway = '' or t.gateway = r.gateway or r.gateway in (select {{schema}}.payment_chain(t.id, r.ref)))
       and t.status not in ('failed', 'canceled') and t.request #>> '{amount,currency}' = any (p_currencies)
       and t.id <> p_id and t.idempotency_key <> p_key
       and not exists (select from {{schema}}.resubmission s where s.transfer_id = t.id and s.successor_id = p_id)

@@ -36,7 +36,7 @@ begin
       select r.refs, r.gateways
       from {{schema}}.payment_refs(n.account_id, n.gateway, n.address_id, n.fingerprint, (
         select c.payee from {{schema}}.counterparty c where c.address_id = n.address_id and c.payee is not null
-        order by c.account_id = {{schema}}.gateway_account(n.gateway, n.account_id) desc, c.payee limit 1)) r
+        order by c.account_id = {{schema}}.gateway_account(n.gateway, n.account_id) desc, c.payee limit 1), n.id) r
       where v_is_ready
     ), compared as (
       select w.policy, case when not v_is_ready then 'What was paid before is not known: "outlay policies prepare" has not run here.'

@@ -18,20 +18,21 @@ begin
     order by c.account_id = {{schema}}.gateway_account(v_gateway, v_account_id) desc, c.payee limit 1;
   end if;
   select r.refs, r.gateways into v_refs, v_gateways
-  from {{schema}}.payment_refs(v_account_id, v_gateway, v_address_id, p_query ->> 'fingerprint', v_payee) r;
+  from {{schema}}.payment_refs(v_account_id, v_gateway, v_address_id, p_query ->> 'fingerprint', v_payee, p_query ->> 'id') r;
   if (p_query ->> 'asksNew')::boolean and not exists (
     select from unnest(v_refs, v_gateways) as r (ref, gateway) join {{schema}}.transfer t on {{schema}}.payment_ref(t.request) = r.ref
-    where t.account_id = v_account_id and (r.gateway = '' or t.gateway = r.gateway) and t.status = 'complete'
+    where t.account_id = v_account_id and (r.gateway = '' or t.gateway = r.gateway or r.gateway in (select {{schema}}.payment_chain(t.id, r.ref))) and t.status = 'complete'
       and not exists (select from {{schema}}.transfer_return b where b.transfer_id = t.id)) then
     v_new := '{"newToAccount": true}';
     if not exists (
       select from unnest(v_refs, v_gateways) as r (ref, gateway) join {{schema}}.transfer t on {{schema}}.payment_ref(t.request) = r.ref
-      where (r.gateway = '' or t.gateway = r.gateway) and t.status = 'complete'
+      where (r.gateway = '' or t.gateway = r.gateway or r.gateway in (select {{schema}}.payment_chain(t.id, r.ref))) and t.status = 'complete'
         and not exists (select from {{schema}}.transfer_return b where b.transfer_id = t.id))
       and not exists (
         select from {{schema}}.counterparty c join {{schema}}.transfer t
           on {{schema}}.payment_ref(t.request) = any (array[c.fingerprint, c.address_id])
-        where c.payee = v_payee and (t.gateway = {{schema}}.gateway_of(c.account_id) or {{schema}}.payment_ref(t.request) = c.fingerprint)
+        where c.payee = v_payee and ({{schema}}.payment_ref(t.request) = c.fingerprint or t.gateway = {{schema}}.gateway_of(c.account_id)
+            or {{schema}}.gateway_of(c.account_id) in (select {{schema}}.payment_chain(t.id, c.address_id)))
           and t.status = 'complete' and not exists (select from {{schema}}.transfer_return b where b.transfer_id = t.id)) then
       v_new := '{"newToAccount": true, "newToHost": true}';
     end if;

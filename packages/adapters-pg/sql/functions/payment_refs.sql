@@ -1,7 +1,7 @@
 -- By what transfers call a payee, of whom an address, details or a digest are known: ids of addresses, each with its gateway, and fingerprints of details, with an
--- empty text. What the account has registered at the gateway comes first; of what other accounts have, as of a payee of very many, there are a thousand.
+-- empty text. An id counts also at the gateways from which the transfer was handed over under it. What the account has registered at the gateway comes first; of what other accounts have, as of a payee of very many, there are a thousand.
 create or replace function {{schema}}.payment_refs(
-  p_account_id text, p_gateway text, p_address_id text, p_fingerprint text, p_payee text, out refs text[], out gateways text[]
+  p_account_id text, p_gateway text, p_address_id text, p_fingerprint text, p_payee text, p_id text, out refs text[], out gateways text[]
 ) language sql stable as $$
   with alike as (
     (select c.account_id, c.fingerprint, c.address_id from {{schema}}.counterparty c
@@ -14,6 +14,7 @@ create or replace function {{schema}}.payment_refs(
   ), found as (
     select p_fingerprint as ref, '' as gateway
     union select p_address_id, p_gateway
+    union select p_address_id, c.gateway from {{schema}}.payment_chain(p_id, p_address_id) c (gateway)
     union select a.fingerprint, '' from alike a
     union select a.address_id, {{schema}}.gateway_of(a.account_id) from alike a
     union (
@@ -22,3 +23,4 @@ create or replace function {{schema}}.payment_refs(
   )
   select coalesce(array_agg(f.ref), '{}'), coalesce(array_agg(f.gateway), '{}') from found f where f.ref is not null
 $$;
+drop function if exists {{schema}}.payment_refs(text, text, text, text, text);

@@ -5,7 +5,8 @@
 -- that begins. Returns the jobs, how often each was fetched before, and the next turn. After a slow fetch that left nothing, that has a
 -- second line: the time of the next one that goes through the accounts, until which queue_dequeue_recent() finds what is new.
 --
--- Where a round has fewer transfers than the limit, the next turns are those of several rounds at once. The number of circles has a bound:
+-- Where a round has fewer transfers than the limit, the next turns are those of several rounds at once, and what is fetched is what single
+-- rounds would fetch. Where nobody had a turn, the next round is the one that somebody needs. The number of circles has a bound:
 -- accounts that begin to wait meanwhile would make this go on.
 create or replace function {{schema}}.queue_fetch(
   p_limit integer, p_turn text, p_gateways text[] default null, out jobs uuid[], out retry_counts integer[], out turn text
@@ -19,7 +20,7 @@ declare
   v_ids uuid[];
   v_behind text;
   v_next record;
-  -- A circle leads through all accounts, for so many rounds at once. The first one may begin in the middle.
+  -- A circle leads through all accounts, for so many rounds at once. The first one may begin in the middle, and is one round.
   v_rounds bigint := 1;
   v_is_whole boolean := false;
   v_found integer := 0;
@@ -34,9 +35,9 @@ begin
   select r.ids, r.fetches, r.turn into jobs, retry_counts, turn from {{schema}}.queue_dequeue_recent(p_limit, p_turn, p_gateways) r;
   while turn is null and cardinality(jobs) < p_limit loop
     if v_account is null then
+      v_round := v_round + greatest(v_rounds, case when v_is_whole and v_found = 0 then v_needed - 1 end);
       exit when (v_is_whole and v_found = 0 and v_needed is null) or v_circles = 8;
-      v_round := v_round + v_rounds;
-      v_rounds := {{schema}}.queue_next_rounds(v_is_whole, v_rounds, v_found, v_needed, p_limit - cardinality(jobs));
+      v_rounds := {{schema}}.queue_next_rounds(v_is_whole, v_rounds, v_found, p_limit - cardinality(jobs));
       v_circles := v_circles + 1;
       v_is_whole := true;
       v_found := 0;
@@ -51,7 +52,8 @@ begin
         continue;
       end if;
     end if;
-    v_next := {{schema}}.queue_dequeue_turns(v_account, v_used, v_round, v_rounds, v_exhausted, p_limit - cardinality(jobs), p_gateways);
+    v_next := {{schema}}.queue_dequeue_turns(v_account, v_used, v_round, v_rounds, v_exhausted, p_limit - cardinality(jobs), p_gateways, p_limit + 10000);
+    v_rounds := v_next.rounds; v_round := v_round + coalesce(v_next.passed, 0);
     v_found := v_found + coalesce(cardinality(v_next.ids), 0);
     v_needed := least(v_needed, v_next.needed);
     v_exhausted := v_exhausted || v_next.exhausted;

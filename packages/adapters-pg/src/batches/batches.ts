@@ -22,6 +22,8 @@ const texts = {
   // What changes a batch holds its row until the end of the transaction: an account that moves takes the batch along only behind that.
   close_batch: 'select {{schema}}.close_batch($1, $2, $3) as changed',
   cancel_batch: 'select {{schema}}.cancel_batch($1) as count',
+  // A cancel holds the row before it locks transfers.
+  lock_batch: 'select b.id from {{schema}}.batch b where b.id = $1 for no key update',
   lock_cancelable_of_batch: `select count(*)::integer as count from (
       select t.id from {{schema}}.transfer t
       where t.batch_id = $1 and t.stage in ('held', 'queued', 'awaiting_funds', 'blocked') order by t.id for no key update
@@ -55,6 +57,8 @@ const texts = {
     )
     ${changedText}`,
   hold_batch: 'select {{schema}}.batch_refusal($1, $2, true) as refusal',
+  is_canceled: 'select b.canceled_at is not null as canceled from {{schema}}.batch b where b.id = $1',
+  is_canceled_locked: 'select b.canceled_at is not null as canceled from {{schema}}.batch b where b.id = $1 for share',
   // The default of a session may be another one, in which a worker would not see who has just entered a batch.
   read_committed: 'set transaction isolation level read committed',
   fold_batches: 'select {{schema}}.fold_batches($1) as count',
@@ -112,6 +116,7 @@ export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record
     cancelBatch: async (tx, batchId) =>
       readFirst(readCanceled, await driver.execute(tx, sql.cancel_batch, [batchId]))?.count ?? undefined,
     async lockHeldByPeople(tx, batchId) {
+      await driver.execute(tx, sql.lock_batch, [batchId])
       await driver.execute(tx, sql.lock_cancelable_of_batch, [batchId])
       return readIds(await driver.execute(tx, sql.held_by_people, [batchId]))[0]
     },
@@ -124,6 +129,7 @@ export function createBatchStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record
     },
     holdBatch: async (tx, batchId, accountId) =>
       readFirst(readRefusal, await driver.execute(tx, sql.hold_batch, [batchId, accountId]))?.refusal === null,
+    isBatchCanceled: createIsCanceled(driver, sql),
   }
   return {
     port,
@@ -147,6 +153,19 @@ function createChange<Tx>(driver: Driver<Tx>, sql: Readonly<Record<'pause_batch'
     }
     if (found === 0) throw hasLeft(batchId)
     return changed > 0
+  }
+}
+
+/** Makes what says whether a batch was canceled, and in a transaction keeps it from being canceled. */
+function createIsCanceled<Tx>(
+  driver: Driver<Tx>,
+  sql: Readonly<Record<'is_canceled' | 'is_canceled_locked', Statement>>,
+): BatchPort<Tx>['isBatchCanceled'] {
+  return async (batchId, tx) => {
+    const rows = await (tx === undefined
+      ? driver.query(sql.is_canceled, [batchId])
+      : driver.execute(tx, sql.is_canceled_locked, [batchId]))
+    return readFirst(readIsCanceled, rows)?.canceled === true
   }
 }
 
@@ -178,6 +197,7 @@ const readCount = rowDecoder('batch', { count: Column.integer })
 const readChange = rowDecoder('batch', { found: Column.integer, changed: Column.integer })
 const readClosed = rowDecoder('batch', { changed: Column.nullable(Column.boolean) })
 const readCanceled = rowDecoder('batch', { count: Column.nullable(Column.integer) })
+const readIsCanceled = rowDecoder('batch', { canceled: Column.boolean })
 const readReview = rowDecoder('review', {
   transfers: Column.integer,
   totals: Column.json<BatchReview['totals']>(),

@@ -50,6 +50,22 @@ describe('a fetch', async () => {
     client.release()
   })
 
+  it('takes single rounds where several at once would lock very many', async () => {
+    const fill = (accounts: string, each: number) =>
+      rows(
+        `insert into outlay.outbox (id, account_id, due_at, ready)
+         select gen_random_uuid(), a.id, now(), true from ${accounts} as a (id), generate_series(1, $1)`,
+        [each],
+      )
+    await rows(`insert into outlay.account (account_id, weight) values ('a', 100), ('b', 100), ('c', 0.01)`)
+    await fill(`(values ('a'), ('b'))`, 6_000)
+    await fill(`(values ('c'))`, 1)
+    const dequeue = `select cardinality(t.ids) as count, t.rounds::integer, t.last_account, t.last_used::integer
+      from outlay.queue_dequeue_turns('', 0, 0, $1, '{}', 150, null, 10000) t`
+    expect(await rows(dequeue, [40])).toEqual([{ count: 150, rounds: 40, last_account: 'b', last_used: 50 }])
+    expect(await rows(dequeue, [60])).toEqual([{ count: 150, rounds: 1, last_account: 'b', last_used: 50 }])
+  })
+
   it('passes an account whose rows a host has locked, and comes back to it when they are free', async () => {
     const engine = open()
     await enqueueMany(engine, 1_500, 'flood')

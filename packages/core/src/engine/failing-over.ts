@@ -19,7 +19,7 @@ const failoverSubscription = 'outlay.failover'
 
 /** What a fail-over is made with. */
 export interface FailoverParts<Tx> {
-  readonly backend: Pick<Backend<Tx>, 'get' | 'effectOf' | 'endFailover'>
+  readonly backend: Pick<Backend<Tx>, 'get' | 'effectOf' | 'endFailover' | 'isBatchCanceled'>
   readonly gateways: Gateways
   readonly failover: Failover
   readonly runtime: Pick<Runtime, 'clock' | 'logger'>
@@ -54,7 +54,7 @@ export function createFailingOver<Tx>(parts: FailoverParts<Tx>): FailingOver<Tx>
         const { stage, status, failure } = settlement
         const takeover = await findTakeover(parts, { ...stored, stage, status, failure, reason: failoverReason })
         const isInTime = takeover !== undefined && runtime.clock.now().getTime() < Date.parse(takeover.expiresAt)
-        return isInTime ? { ...settlement, reason: failoverReason } : settlement
+        return isInTime && !(await isCanceled(backend, stored)) ? { ...settlement, reason: failoverReason } : settlement
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error)
         runtime.logger.error({ transferId, error: why }, `No gateway takes a refused transfer over: ${byHand}`)
@@ -94,6 +94,8 @@ async function handOver<Tx>(parts: FailoverParts<Tx>, tx: Tx, transferId: string
   const { backend, runtime } = parts
   const failed = Id.is(transferId) ? await backend.get(transferId, tx) : undefined
   if (failed?.status !== 'failed' || failed.reason !== failoverReason || failed.resubmittedAs !== undefined) return
+  // Behind its lock: nothing leaves once it was canceled.
+  if (await isCanceled(backend, failed, tx)) return
   // It is delivered again, until ten minutes after the last request without an answer.
   if ((await backend.effectOf(tx, transferId)) === 'unknown')
     throw new Error(`A request of ${transferId} may still arrive; it is handed over once none can.`)
@@ -120,6 +122,13 @@ async function handOver<Tx>(parts: FailoverParts<Tx>, tx: Tx, transferId: string
     await backend.endFailover(tx, transferId, 'failover_refused')
   }
 }
+
+/** True where somebody has canceled the batch that a successor would enter. */
+const isCanceled = async <Tx>(
+  backend: Pick<Backend<Tx>, 'isBatchCanceled'>,
+  { batchId }: StoredTransfer,
+  tx?: Tx,
+): Promise<boolean> => batchId !== undefined && (await backend.isBatchCanceled(batchId, tx))
 
 /**
  * The gateway that takes a refused transfer over, until the payment is older than half the time for which that one keeps keys: a restore may have
