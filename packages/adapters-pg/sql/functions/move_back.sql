@@ -13,6 +13,9 @@ begin
     or d.version < p_move and d.state = any (
       case when p_is_source then array['leaving', 'packed', 'returning', 'here'] else array['expecting', 'arriving', 'departed'] end)
   returning d.state into v_state;
+  if v_state = 'returning' then
+    perform {{schema}}.move_part_doubles(p_account_id);
+  end if;
   return coalesce(v_state, (
     select d.state from {{schema}}.departed_account d where d.account_id = p_account_id and d.version = p_move));
 end

@@ -30,9 +30,6 @@ begin
   packed := cardinality(v_ids);
   if packed > 0 then
     foreach v_table in array {{schema}}.moved_tables() loop
-      if v_table = 'limit_charge' then
-        perform {{schema}}.move_charges(v_ids, -1);
-      end if;
       execute format(
         'with gone as (delete from {{schema}}.%1$I x where x.transfer_id = any ($1) returning x.*)
         insert into {{schema}}.moved_row (account_id, kind, key, content)

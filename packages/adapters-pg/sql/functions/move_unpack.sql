@@ -1,5 +1,5 @@
--- Puts rows of `moved_row` into the tables that workers read, up to `p_limit` at a time: at first what holds transfers back or says how they are sent,
--- then transfers with all that is theirs, and at last what lets workers adopt transfers or complete batches. Transfers that can be sent wait to be sent; those
+-- Puts rows of `moved_row` into the tables that workers read, up to `p_limit` at a time: at first what holds transfers back or says how they are sent, and what
+-- limits on sums have counted, then transfers with all that is theirs, and at last what lets workers adopt transfers or complete batches. Transfers that can be sent wait to be sent; those
 -- that were under way only after the heartbeat of whoever had them. Returns how many rows or transfers it put, or null where the account is not in that
 -- state of this move.
 create or replace function {{schema}}.move_unpack(p_account_id text, p_move bigint, p_state text, p_limit integer)
@@ -13,7 +13,7 @@ begin
     return null;
   end if;
   foreach v_kind in array array['account', 'stop', 'paused_batch', 'unauthorized_account', 'account_client', 'account_throttle', 'counterparty',
-    'early_observation', 'return_reading', 'closed_batch', 'batch_count', 'batch_change', 'resumed_batch', 'transfer', 'found_transfer', 'batch',
+    'early_observation', 'return_reading', 'closed_batch', 'batch_count', 'batch_change', 'resumed_batch', 'limit_charge', 'transfer', 'found_transfer', 'batch',
     'watched_account']
   loop
     v_ids := array(
@@ -23,6 +23,10 @@ begin
       perform {{schema}}.move_unpack_transfers(p_account_id, v_ids);
     elsif v_count > 0 then
       perform {{schema}}.move_unpack_rest(p_account_id, v_kind, v_ids);
+      -- Where the account goes back, it is still counted.
+      if v_kind = 'limit_charge' and p_state = 'unpacking' then
+        perform {{schema}}.move_charges(v_ids);
+      end if;
     end if;
     exit when v_count > 0;
   end loop;

@@ -5,7 +5,16 @@ declare
   v_table text;
   v_jobs uuid[];
   v_due_at timestamptz[];
+  v_double record;
 begin
+  -- Accepted with the id of one that was packed by then, with which nothing compared it.
+  for v_double in
+    select t.id, t.remote_id, m.key as first_id from {{schema}}.moved_row m
+    join {{schema}}.transfer t on t.remote_id = m.content #>> '{0,remote_id}' and t.account_id = m.account_id and t.gateway = m.content #>> '{0,gateway}'
+    where m.account_id = p_account_id and m.kind = 'transfer' and m.key = any (p_ids) order by t.id
+  loop
+    perform {{schema}}.release_remote_id(v_double.id, format('accepted as %s, which is the id of the transfer %s of the account', v_double.remote_id, v_double.first_id), null);
+  end loop;
   foreach v_table in array {{schema}}.moved_tables() || array['delivery', 'outbox', 'transfer'] loop
     execute format(
       'with gone as (
@@ -14,7 +23,10 @@ begin
       select r.* from gone g cross join lateral jsonb_populate_recordset(null::{{schema}}.%1$I, g.content) r', v_table)
     using p_account_id, p_ids;
   end loop;
-  perform {{schema}}.move_charges(p_ids, 1);
+  -- The sum of a payee has another name in each database.
+  update {{schema}}.hold h set scope = {{schema}}.limit_scope(l.per, t)
+  from {{schema}}.sum_limit l, {{schema}}.transfer t
+  where h.transfer_id = any (p_ids) and l.counter = h.counter and 'counterparty' = any (l.per) and t.id = h.transfer_id;
   perform {{schema}}.queue_ensure(array_agg({{schema}}.job_id(t.id)), array_agg(coalesce(t.not_before, clock_timestamp())), array_agg(t.stage = 'submitting'))
   from {{schema}}.transfer t
   where t.id = any (p_ids) and t.stage in ('queued', 'submitting', 'awaiting_funds')

@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { OutlayError } from '@outlay/core'
-import type { Holder, MoveNode } from './account-move-node.ts'
+import type { MoveNode } from './account-move-node.ts'
 
-/** The refusal of a move, of which nothing has happened or everything is taken back. */
-export const moveRefused = (accountId: string, why: string): OutlayError =>
-  new OutlayError('conflict', `The account ${accountId} was not moved: ${why}`, { field: 'accountId' })
+/** The refusal of a move, of which nothing has happened or everything is taken back. `field` is what to change. */
+export const moveRefused = (accountId: string, why: string, field = 'accountId'): OutlayError =>
+  new OutlayError('conflict', `The account ${accountId} was not moved: ${why}`, { field })
 
 /** The refusal by the signal of the caller. */
 export const moveAborted = (accountId: string): OutlayError =>
@@ -50,40 +49,4 @@ export async function checkNodes(accountId: string, from: MoveNode, to: MoveNode
       throw refuse(
         `the foreign key of ${reference} refers to a table of the engine, whose rows would go; drop it, and check it when you move your own rows.`,
       )
-}
-
-/** How long a wait pauses between two readings, in milliseconds. */
-const pauseMs = { first: 10, longest: 250 }
-
-/**
- * Waits for every transaction that may have been allowed to write for the account before it began to leave: first those whose snapshot may be older,
- * then those that had asked by then. Later ones are refused.
- * @throws OutlayError `conflict` with the processes of the database that it waited for, after `waitMs`
- */
-export async function waitForOlder(
-  accountId: string,
-  node: MoveNode,
-  waitMs: number,
-  checkSignal: () => void,
-): Promise<void> {
-  const endMs = performance.now() + waitMs
-  const waitFor = async (read: () => Promise<readonly Holder[]>) => {
-    const before = new Set((await read()).map(({ holder }) => holder))
-    for (let ms = pauseMs.first; before.size > 0; ms = Math.min(ms * 2, pauseMs.longest)) {
-      const left = (await read()).filter(({ holder }) => before.has(holder))
-      if (left.length === 0) return
-      checkSignal()
-      if (performance.now() > endMs) {
-        const pids = left.map(({ pid }) => pid ?? 'a prepared transaction').join(', ')
-        throw moveRefused(
-          accountId,
-          `transactions from before have not ended on "${node.name}" within ${waitMs} ms (processes of the database: ${pids}); end them, or try again.`,
-        )
-      }
-      await delay(ms)
-    }
-  }
-  const horizon = await node.horizon()
-  await waitFor(() => node.snapshots(horizon))
-  await waitFor(() => node.readers())
 }

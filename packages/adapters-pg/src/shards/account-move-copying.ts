@@ -9,8 +9,6 @@ import { inTime, type MoveRun, slice } from './account-move-run.ts'
 export async function copyEnded(run: MoveRun): Promise<void> {
   const { from, to, move } = run
   const { id, accountId } = move
-  // An earlier call has begun the pause.
-  if ((await from.place(accountId))?.version === id) return
   inTime(await to.expect(accountId, id, move.actor, move.reason))
   let after: string | null = ''
   for (let done = 0; after !== null; ) {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { moveRefused, waitForOlder } from './account-move-check.ts'
+import { moveRefused } from './account-move-check.ts'
+import { waitForOlder } from './account-move-older.ts'
 import { inTime, type MoveRun, slice } from './account-move-run.ts'
 
 /** Pause between two passes over transfers that others have locked or that are under way, in milliseconds. */
@@ -13,7 +14,7 @@ export async function packAccount(run: MoveRun, pause: () => Promise<boolean>): 
   const state = inTime(await from.depart(accountId, to.name, id, move.actor, move.reason))
   run.report('leaving')
   if (state === 'packed') return
-  await waitForOlder(accountId, from, run.waitMs, run.check)
+  await waitForOlder(run)
   const batch = await from.sharedBatch(accountId)
   if (batch !== undefined)
     throw moveRefused(

@@ -96,6 +96,8 @@ const ofWhole: ReadonlySet<string> = new Set([
   'taken_key',
   'shared_batch',
   'pack_end',
+  'hand_over',
+  'back',
   'left',
   'kinds',
 ])

@@ -28,7 +28,7 @@ export interface AccountMoveOptions extends OperatorNote {
   readonly to: string
   /** Takes the move back where it has not switched the route yet; after that it is finished. */
   readonly signal?: AbortSignal | undefined
-  /** How long transactions from before may stay open until the move is taken back, in milliseconds. Default 10 000. */
+  /** How long transactions from before may stay open until the move is taken back, before the pause and in it, in milliseconds. Default 10 000. */
   readonly waitMs?: number | undefined
   /** How long attempts under way are waited for, in milliseconds. Later ones move as they are and are asked about with the same key. Default 10 000. */
   readonly attemptsMs?: number | undefined

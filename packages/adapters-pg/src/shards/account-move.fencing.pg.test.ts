@@ -119,12 +119,12 @@ describe('which node may have an account', async () => {
     const pool = new pg.Pool({
       connectionString: host.eastUrl,
       max: 4,
-      options: '-c idle_in_transaction_session_timeout=1',
+      options: '-c idle_in_transaction_session_timeout=500',
     })
     pool.on('error', () => undefined)
     const route = directory({ pool })
     const tried = await route.moves.alone(account, async () => {
-      for (let n = 0; n < 20; n += 1) await east.query('select 1')
+      await east.query('select pg_sleep(1)')
       return host.route.moves.alone(account, async () => 'too')
     })
     expect(tried).toEqual({ value: undefined })

@@ -78,6 +78,8 @@ describe('a move under load', async () => {
     await client.query('begin')
     await shards.transfers.enqueue(client, samplePayout(account, { idempotencyKey: 'open' }))
     const { id: batchId } = await shards.batches.create(client, { accountId: account })
+    // A statement with values keeps its snapshot, for which the move waits before it begins, until the next statement.
+    await client.query('select 1')
     let isMoved = false
     const moving = shards.accounts.move(account, { to: 'west', waitMs: 60_000 }).finally(() => {
       isMoved = true
@@ -113,6 +115,20 @@ describe('a move under load', async () => {
       expect([await stateOf(account), (await host.live(account)).east.length]).toEqual(['here', 1])
       expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved', transfers: 1 })
     }
+  })
+
+  it('pauses no account for a snapshot that lasts, such as that of a dump', async () => {
+    const { shards, account } = await host.openAt()
+    const client = await east.connect()
+    await client.query('begin isolation level repeatable read')
+    await client.query('select 1')
+    const steps = new Set<string>()
+    const onProgress = ({ step }: { readonly step: string }) => steps.add(step)
+    const error = await refusal(shards.accounts.move(account, { to: 'west', waitMs: 300, onProgress }))
+    await client.query('rollback')
+    client.release()
+    expect([error.code, error.field, steps.has('leaving')]).toEqual(['conflict', 'waitMs', false])
+    expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved' })
   })
 
   it('moves a transfer whose request is on its way, which is asked about with its key and takes effect once', async () => {

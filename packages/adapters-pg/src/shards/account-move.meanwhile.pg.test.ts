@@ -36,12 +36,13 @@ describe('what happens while an account moves', async () => {
       try {
         await first.query('begin')
         await shards.transfers.enqueue(first, samplePayout(account))
+        // A statement with values keeps its snapshot, for which the move waits in another way, until the next statement.
+        await first.query('select 1')
         moving = shards.accounts.move(account, { to: 'west', waitMs: 2_000 })
         const state = () => rows(east, 'select state from outlay.departed_account where account_id = $1', account)
         await waitUntil(async () => (await state())[0]?.state === 'leaving')
         await second.query('begin')
         await shards.batches[command](second, id)
-        // A statement with values keeps its snapshot, for which the move waits in another way, until the next statement.
         await second.query('select 1')
         await first.query('commit')
         const error = await refusal(moving)

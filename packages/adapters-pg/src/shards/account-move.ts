@@ -7,6 +7,7 @@ import { agreeWithNodes } from './account-move-decision.ts'
 import type { DirectoryMove, DirectoryMoves } from './account-move-directory.ts'
 import { packAccount } from './account-move-leaving.ts'
 import type { MoveNode } from './account-move-node.ts'
+import { waitForSnapshots } from './account-move-older.ts'
 import { type AccountMoveOptions, createMoveRun, inTime, type MoveRun, Superseded } from './account-move-run.ts'
 import { isUnreachable } from './node-reachability.ts'
 import { isAccountId } from './shard-routing.ts'
@@ -181,7 +182,11 @@ function createSteps({ nodes, moves, onSwitched }: MoveParts, move: DirectoryMov
   const leave = async () => {
     try {
       await checkNodes(accountId, from, to)
-      await copyEnded(run)
+      // Unless an earlier call has begun the pause.
+      if ((await from.place(accountId))?.version !== id) {
+        await copyEnded(run)
+        await waitForSnapshots(run)
+      }
       run.pause()
       await packAccount(run, () => moves.pause(id))
       const transfers = await copyAccount(run)

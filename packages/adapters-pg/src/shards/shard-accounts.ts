@@ -13,8 +13,9 @@ export interface ShardAccounts<Tx> extends Accounts<Tx> {
    * Moves an account with all that it has in the engine to another node, while workers and hosts go on; your own rows are yours to move. Needs a route that is a
    * `directory()`. Enqueues for the account are refused with `account_moving` meanwhile, and transfers that are sent already are never sent anew.
    * Called again after whatever ended an earlier call, it goes on from there.
-   * @throws OutlayError `conflict` when something keeps it from moving, or another process moves it: it stays, or goes back, where it was; `aborted` by the
-   *   signal, likewise; `node_unavailable` when a node does not answer: call it again; `not_found` for an account that has no node; `invalid_request`
+   * @throws OutlayError `conflict` when something keeps it from moving, or another process moves it: it stays, or goes back, where it was, about `waitMs` for
+   *   transactions of the node that last; `aborted` by the signal, likewise; `node_unavailable` when a node does not answer: call it again;
+   *   `not_found` for an account that has no node; `invalid_request`
    */
   move(accountId: string, options: AccountMoveOptions): Promise<AccountMoved>
   /**

@@ -29,6 +29,7 @@ describe('accounts move --follow', async () => {
   const host = await testHost()
   const westUrl = await host.database.another()
   const west = new pg.Pool({ connectionString: westUrl, max: 4 })
+  west.on('error', () => undefined)
   const folder = await mkdtemp(join(tmpdir(), 'outlay-cli-follow-'))
   const route = directory({ pool: host.pool })
   const nodes = { one: '$ONE_URL', two: '$TWO_URL' }
@@ -45,6 +46,11 @@ describe('accounts move --follow', async () => {
   const read = async (...args: string[]) => {
     const { code, stdout } = await run(...args, '--json')
     return { code, ...(JSON.parse(stdout) as Readonly<Record<string, unknown>>) }
+  }
+  /** Says on both servers that a shard has the rows of an account. */
+  const place = async (account: string, shard: number) => {
+    for (const on of [host.pool, west])
+      await on.query('update shard_of set shardid = $2 where account_id = $1', [account, shard])
   }
   beforeAll(async () => {
     await route.migrate()
@@ -94,9 +100,44 @@ describe('accounts move --follow', async () => {
     })
     const lost = await run('lost', '--follow')
     expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('which is the "citus" of no node')])
-    for (const on of [host.pool, west]) await on.query(`update shard_of set shardid = 100 where account_id = 'lost'`)
+    await place('lost', 100)
     expect((await run('--follow', '--all')).stdout).toBe('4 accounts compared; 0 accounts moved.\n')
     expect((await run('--follow', '--all')).code).toBe(0)
+  })
+
+  it('stops at transactions that last, for which each of the others would wait, too', async () => {
+    await place('away', 100)
+    await place('later', 100)
+    const client = await west.connect()
+    await client.query('begin isolation level repeatable read')
+    await client.query('select 1')
+    const { code, stdout } = await run('--follow', '--all', '--wait', '1s')
+    await client.query('rollback')
+    client.release()
+    expect([code, stdout.split('\n')]).toEqual([
+      1,
+      [
+        expect.stringMatching(/^away stays on "two": .* transactions from before have not ended on "two"/),
+        '4 accounts compared; 0 accounts moved, and 1 cannot. The others were not tried: they would wait for the same transactions.',
+        '',
+      ],
+    ])
+  })
+
+  it('says of an account whose move lost a node behind its switch that it may be on none', async () => {
+    await place('away', 100)
+    await place('later', 200)
+    await west.query(
+      `create function end_session() returns trigger language plpgsql as $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$;
+       create trigger end_session before update on outlay.departed_account for each row when (new.state = 'handed_over') execute function end_session()`,
+    )
+    const { code, stdout } = await run('--follow', '--all')
+    await west.query('drop trigger end_session on outlay.departed_account; drop function end_session()')
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^away may be on no node, since .*: The node "two" did not answer.* Run this again/),
+    ])
+    expect((await run('--follow', '--all')).stdout).toContain('away moved from "two" to "one"')
   })
 
   it('refuses what it cannot do, and says what to give', async () => {

@@ -17,13 +17,13 @@ export interface FollowAllOptions extends FollowCommandOptions {
 interface Followed extends AccountPlacement {
   /** Absent where it did not move. */
   readonly moved?: AccountMoved | undefined
-  /** Why it did not move, where it was to. */
+  /** Why it did not move, where it was to. `kind` is `moving` where it may be on no node. */
   readonly problem?: Problem | undefined
 }
 
 /**
  * Moves each account of the directory to the node where Citus has its rows, or lists those that are elsewhere, and those that cannot move. One that cannot does not keep
- * others from it. Gives the exit code: 1 where an account is left, or a node did not answer.
+ * others from it, but for what would keep all of them: transactions that last. Gives the exit code: 1 where an account is left, or a node did not answer.
  */
 export async function followAll(
   options: GlobalOptions,
@@ -33,6 +33,7 @@ export async function followAll(
   const followed: Followed[] = []
   const missing = new Set<string>()
   let compared = 0
+  let isStopped = false
   const isJson = options.json === true
   await withShards(options, around, async ({ accounts }) => {
     const follow = async (placement: AccountPlacement): Promise<Followed> => {
@@ -40,16 +41,20 @@ export async function followAll(
       try {
         return { ...placement, moved: await accounts.follow(placement.accountId, moveOptions(rest, around)) }
       } catch (error) {
-        return { ...placement, problem: explain(error) }
+        isStopped = OutlayError.is(error, 'conflict') && error.field === 'waitMs'
+        // What is known of an account that does not answer any more is that its move has begun.
+        const begun = { ...placement, kind: 'moving' } as const
+        const now = await accounts.placements({ accountIds: [placement.accountId] }).catch(() => undefined)
+        return { ...begun, ...now?.placements[0], problem: explain(error) }
       }
     }
-    for (let after: string | null = ''; after !== null && !around.signal.aborted; ) {
+    for (let after: string | null = ''; after !== null && !isStopped && !around.signal.aborted; ) {
       const query = only === undefined ? { after } : { accountIds: [only] }
       const page: PlacementPage = await accounts.placements(query)
       for (const { node } of page.missing) missing.add(node)
       compared += page.placements.length
       for (const placement of page.placements) {
-        if (placement.kind === 'beside' || around.signal.aborted) continue
+        if (placement.kind === 'beside' || isStopped || around.signal.aborted) continue
         const one = await follow(placement)
         followed.push(one)
         if (!isJson) around.stdout(`${formatFollowed(one)}\n`)
@@ -62,21 +67,32 @@ export async function followAll(
   const isLeft = (one: Followed) => one.moved === undefined && !(dryRun === true && isMovable(one))
   const left = followed.filter(isLeft).length
   const dead = [...missing]
-  if (isJson) around.stdout(`${JSON.stringify({ compared, followed, missing: dead }, null, 2)}\n`)
-  else around.stdout(`${summarize(compared, followed.length - left, left, dead, dryRun === true)}\n`)
+  if (isJson) around.stdout(`${JSON.stringify({ compared, followed, missing: dead, stopped: isStopped }, null, 2)}\n`)
+  else
+    around.stdout(
+      `${summarize(compared, followed.length - left, left, dead, dryRun === true)}${isStopped ? stopped : ''}\n`,
+    )
   if (around.signal.aborted) throw new OutlayError('aborted', 'The other accounts were not compared; run it again.')
   return left > 0 || dead.length > 0 ? 1 : 0
 }
 
 const isMovable = ({ kind }: AccountPlacement): boolean => kind === 'elsewhere' || kind === 'moving'
 
-function formatFollowed({ accountId, node, rowsAt, moved, problem, advice }: Followed): string {
+/** What is only said of accounts without an open move. */
+const isSettled: ReadonlySet<AccountPlacement['kind']> = new Set(['beside', 'elsewhere'])
+
+function formatFollowed({ accountId, node, kind, rowsAt, moved, problem, advice }: Followed): string {
   if (moved !== undefined) return formatMoved(moved)
   const account = printable(accountId)
+  if (problem !== undefined && (kind === 'moving' || (problem.code !== 'conflict' && !isSettled.has(kind))))
+    return `${account} may be on no node, since its move may not have ended: ${problem.message} Run this again, which goes on with it.`
   if (problem !== undefined) return `${account} stays on "${node}": ${problem.message}`
   if (rowsAt !== null && rowsAt !== node) return `${account} is on "${node}", and its rows are on "${rowsAt}".`
   return `${account} is on "${node}". ${printable(advice ?? '')}`
 }
+
+/** Others would wait for the same transactions, and each of them would be copied for nothing. */
+const stopped = ' The others were not tried: they would wait for the same transactions.'
 
 function summarize(compared: number, followed: number, left: number, dead: readonly string[], isDry: boolean): string {
   const did = isDry ? `${plural(followed, 'account')} would move` : `${plural(followed, 'account')} moved`
