@@ -26,6 +26,7 @@ export type { ScreeningFacts } from './inspection/screening-facts.ts'
 export type { StuckTransfer } from './inspection/stuck-transfers.ts'
 export type { TableLock } from './inspection/table-locks.ts'
 export type { TransferFilter } from './inspection/transfer-filter.ts'
+export { type TransferLocksOptions, transferLocks } from './inspection/transfer-locks.ts'
 export * from './inspection/transfer-reads.ts'
 export { queueSchemaVersion } from './queue/queue-schema.ts'
 export {

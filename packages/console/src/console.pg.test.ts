@@ -239,11 +239,11 @@ describe('the console', async () => {
     await enqueue()
     expect((await call('GET /backlog')).json).toMatchObject({ queued: 1, workers: { listening: 0 } })
     const stop = { ...body, scope: 'all' }
-    expect((await call('POST /stops/add', { body: stop })).json).toEqual({ changed: true })
+    expect((await call('POST /stops/add', { body: stop })).json).toEqual({ changed: true, stop: null })
     expect((await call('GET /sending')).json).toMatchObject({ stops: [{ scope: 'all', actor: 'ada', reason }] })
     const doctor = await call<{ findings: { code: string }[] }>('GET /doctor')
     expect(doctor.json.findings.map(({ code }) => code)).toContain('sending_stopped')
-    expect((await call('POST /stops/end', { body: stop })).json).toEqual({ changed: true })
+    expect((await call('POST /stops/end', { body: stop })).json).toEqual({ changed: true, stop: null })
     expect((await call('POST /stops/add', { body: { ...body, scope: 'gateway', name: 'defualt' } })).status).toBe(422)
     expect((await call('GET /transfers/stuck')).status).toBe(200)
     expect((await call('GET /me')).json).toEqual(admin)

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { auditTrail, batchList, type Driver, inspect, postgres, remoteIdSearch } from '@outlay/adapters-pg'
+import {
+  auditTrail,
+  batchList,
+  type Driver,
+  inspect,
+  postgres,
+  remoteIdSearch,
+  transferLocks,
+} from '@outlay/adapters-pg'
 import {
   type Catalog,
   createEngine,
@@ -97,6 +105,7 @@ export function createConsole<Tx>(options: ConsoleOptions<Tx>): Console {
   const authorize = createAuthorization({ authorize: options.authorize, timeoutMs: authorizeTimeoutMs, logger })
   const spend = createRateLimit(options.rateLimit ?? defaultRate)
   const enter = createPlaces(options.concurrency ?? placesOf(driver.maxConnections))
+  const enterUrgent = createPlaces(urgentPlaces)
   const find = createRouter(routes)
   const openapi = writeOpenApi(routes, version)
 
@@ -109,7 +118,7 @@ export function createConsole<Tx>(options: ConsoleOptions<Tx>): Console {
     const found = path === undefined ? undefined : find(request.method, path)
     if (found === undefined) throw notFound()
     if ('allow' in found) return refuseMethod(found.allow, requestId)
-    const answer = await dispatch({ context, person, request, signal, enter }, found)
+    const answer = await dispatch({ context, person, request, signal, enter, enterUrgent }, found)
     return isDownload(answer) ? answerDownload(answer, requestId) : answerJson(answer, requestId)
   }
   const fetch = async (request: Request): Promise<Response> => {
@@ -129,6 +138,9 @@ export function createConsole<Tx>(options: ConsoleOptions<Tx>): Console {
 
 /** Half of the connections, four at most: payments need the others. */
 const placesOf = (connections = 8): number => Math.max(1, Math.min(4, Math.floor(connections / 2)))
+
+/** Places of their own for what holds payments back. */
+const urgentPlaces = 2
 
 const defaultRate: RateLimit = { perSecond: 20, burst: 60 }
 
@@ -162,19 +174,21 @@ function createContext<Tx>(
 ): ConsoleContext {
   const driver = boundedDriver(given, (timeoutMs * 3) / 4)
   const trail = auditTrail({ driver, schema })
+  const backend = postgres({ driver, schema, queueSchema })
   return {
     engine: engine as Engine<Transaction>,
-    reads: createEngine({
-      backend: postgres({ driver, schema, queueSchema }),
-      gateway: noGateway,
-    }) as Engine<Transaction>,
+    reads: createEngine({ backend, gateway: noGateway }) as Engine<Transaction>,
+    readPayees: (query) =>
+      driver.transaction(async (tx) => (await backend.readFacts(tx, { payees: query, payments: [] })).payees),
     inspection: inspect({ driver, schema, queueSchema }) as ConsoleContext['inspection'],
     listBatches: batchList({ driver, schema }),
     searchRemoteId: remoteIdSearch({ driver, schema }),
+    lockTransfers: transferLocks({ driver, schema }) as ConsoleContext['lockTransfers'],
     schema,
     figures: createFigures(),
     catalog,
     shownMetadata: new Set(shownMetadata),
+    holdBack: (_, work) => driver.transaction((tx) => work(tx, async () => {})),
     act: (actor, work) =>
       driver.transaction(async (tx) => {
         const { complete } = await trail.begin(tx)

@@ -1,5 +1,6 @@
 import type { BatchQuery, Inspection, RemoteIdQuery } from '@outlay/adapters-pg'
-import type { Batch, Catalog, Engine } from '@outlay/core'
+import type { Batch, Catalog, Engine, KnownPayees } from '@outlay/core'
+import type { PayeeQuery } from '@outlay/core/adapter'
 import type { Figures } from './figures.ts'
 
 /** The host's own transaction: the console only passes it on. */
@@ -21,8 +22,12 @@ export interface ConsoleContext {
   /** An engine on the same database whose reads wait for nothing for long. It has no gateway. */
   readonly reads: Engine<Transaction>
   readonly inspection: Inspection<Transaction>
+  /** Which of the counterparties that policies name are paid. */
+  readonly readPayees: (query: PayeeQuery) => Promise<KnownPayees>
   readonly listBatches: (query: BatchQuery) => Promise<readonly Batch[]>
   readonly searchRemoteId: (query: RemoteIdQuery) => Promise<readonly string[]>
+  /** Locks transfers until the transaction ends. */
+  readonly lockTransfers: (tx: Transaction, transferIds: readonly string[]) => Promise<void>
   readonly schema: string
   /** Reads of everything that waits, shared by all who ask. */
   readonly figures: Figures
@@ -34,4 +39,9 @@ export interface ConsoleContext {
     actor: string,
     work: (tx: Transaction, record: (entry: ActionEntry) => Promise<void>) => Promise<T>,
   ): Promise<T>
+  /**
+   * The same for what holds payments back, which is done also where the audit can be neither read nor written: the command writes its own entry, or else has
+   * it in the log.
+   */
+  readonly holdBack: ConsoleContext['act']
 }

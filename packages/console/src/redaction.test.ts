@@ -21,6 +21,19 @@ describe('a text of others', () => {
     ['acct1234567 and Acct: 4321', 'acct[hidden] and Acct: [hidden]'],
     ['Account No. 55512, account number 4242', 'Account No. [hidden], account number [hidden]'],
     ['No.9876543210987', 'No.[hidden]'],
+    ['beneficiary_account_9876543210 closed', 'beneficiary_account_[hidden] closed'],
+    ['X9876543210', 'X[hidden]'],
+    ['acct_9876543210', 'acct_[hidden]'],
+    ['account 9876\u00a05432\u00a0109', 'account [hidden]'],
+    ['9876.5432.1098 and 9876/5432/1098', '[hidden] and [hidden]'],
+    ['konto:９８７６５４３２１０', 'konto:[hidden]'],
+    ['a/c 12.34.5678, acct 1234.5678', 'a/c [hidden], acct [hidden]'],
+    ['number 98765432101.', 'number [hidden].'],
+    ['{"account_number":"12345","accountNumber": 987654}', '{"account_number":"[hidden]","accountNumber": [hidden]}'],
+    [
+      'beneficiaryAccountNumber=4242, routing_number: 0210',
+      'beneficiaryAccountNumber=[hidden], routing_number: [hidden]',
+    ],
     ['eyJhbGciOi.eyJzdWIiOj.abc', '[hidden]'],
   ])('hides what may be a number or a secret: %s', (text, shown) => {
     expect(redact(text)).toBe(shown)
@@ -33,6 +46,9 @@ describe('a text of others', () => {
     'It carried the key 02299680-35db-80f4-8c78-112572123355.',
     'The account acct_4217 has 1200 transfers; account 17 has 1234.',
     'It is no12 have that many here, and de89 were that late.',
+    'It was sent on 2026-11-26 16:34, due 26/11/2026 and 26.11.2026, from 2026/11/01.',
+    'connect ECONNREFUSED 192.168.100.200:5432',
+    'The batch pays 12 500 000.00 USD, and a2299680-35db-80f4-8c78-112572123355 is its key.',
     'No process has attended "books" for 3 h; see "outlay doctor".',
   ])('keeps what people have to read: %s', (text) => {
     expect(redact(text)).toBe(text)

@@ -1,14 +1,32 @@
 import { z } from 'zod'
 
-/** A UUID, or a run of digits, in groups or not, that is too long for anything that a person has to read, and no decimal. */
-const numbers = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b|(?<!\w|\d\.)\d(?:[ -]?\d){6,}(?!\w|\.\d)/gi
+/** What stands between the groups of a number. */
+const gap = '[ \\u00a0\\u2007\\u2009\\u202f./-]?'
+const digits = (more: number) => `\\p{Nd}(?:${gap}\\p{Nd}){${more},}`
+/** No number that is too long for anything that a person has to read: a UUID, a date and an address of a network. */
+const readable = [
+  '\\b[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}\\b',
+  '\\b(?:19|20)\\d\\d(?<a>[./-])(?:0[1-9]|1[0-2])\\k<a>(?:0[1-9]|[12]\\d|3[01])(?= \\d\\d:|(?!\\w|[ ./-]?\\d))',
+  '\\b(?:0?[1-9]|[12]\\d|3[01])(?<b>[./])(?:0?[1-9]|1[0-2])\\k<b>(?:19|20)\\d\\d(?= \\d\\d:|(?!\\w|[ ./-]?\\d))',
+  '(?<![\\w.])\\d{1,3}(?:\\.\\d{1,3}){3}(?![\\w.])',
+  // A decimal.
+  '(?<![\\w.])\\d{1,3}(?:[ \\u00a0\\u202f]\\d{3})*\\.\\d+(?![\\w./-])|(?<![\\w.])\\d+\\.\\d+(?![\\w/-]|\\.\\d)',
+]
+/** Such numbers, which stay, or a run of digits, in groups or not, behind the letters of its word. */
+const numbers = new RegExp(
+  `(?<readable>${readable.join('|')})|(?<![\\w\\p{Nd}]|\\p{Nd}\\.)(?<word>[a-z_]*)${digits(6)}(?![\\w\\p{Nd}]|\\.\\p{Nd})`,
+  'giu',
+)
 const ibans = /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b/g
 /** As others write them, in lower case: in one piece by their many digits, and in groups by their checksum. */
 const smallIbans = /\b[a-z]{2}\d{2}(?=(?:[a-z]*\d){9})[a-z0-9]{11,30}\b/gi
 const groupedIbans = /\b[a-z]{2}\d{2}(?: [a-z0-9]{4}){2,7}(?: [a-z0-9]{1,3})?\b/gi
 /** Numbers that are short, or in one word with their name. */
-const accounts =
-  /(\b(?:(?:a\/c|acct?|iban|clabe|routing|sort[ -]?code)(?: ?(?:number|num|no|nr|id))?|account(?: ?(?:number|num|no|nr)))[ .:=#"']*)\d(?:[ -]?\d){3,}/gi
+const label = '[ _-]?(?:number|num|no|nr|id)'
+const accounts = new RegExp(
+  `((?:(?<![a-z])(?:a/c|acct?|iban|clabe|routing|sort[ _-]?code)(?:${label})?|account${label})[ .:=#"']*)${digits(3)}`,
+  'giu',
+)
 const accountWords = /(\baccount)(\d{4,})/gi
 const named =
   /\b((?:client[_-]?)?secret|pass(?:word|wd)|(?:access|refresh|id)?[_-]?token|api[_-]?key|authorization)(["']?\s*[:=]\s*["']?)(?:(?:bearer|basic)\s+)?[^\s"',;&]+/gi
@@ -18,8 +36,6 @@ const keys = /\b(?:whsec|sk|pk|rk)_[A-Za-z0-9_+/=-]{8,}|\beyJ[\w-]+\.[\w-]+\.[\w
 
 /** What stands in place of what is not shown. */
 export const hidden = '[hidden]'
-
-const isUuid = (found: string): boolean => /^[\da-f]{8}-[\da-f]{4}-/i.test(found) && found.length === 36
 
 /** Hides the longest run of groups that has the checksum of an IBAN: words of a sentence may have four letters, too. */
 function hideIban(found: string): string {
@@ -47,7 +63,10 @@ export function redact(text: string): string {
     .replaceAll(groupedIbans, hideIban)
     .replaceAll(accounts, `$1${hidden}`)
     .replaceAll(accountWords, `$1${hidden}`)
-    .replaceAll(numbers, (found) => (isUuid(found) ? found : hidden))
+    .replaceAll(numbers, (found, ...rest) => {
+      const { readable: kept, word } = rest.at(-1) as { readonly readable?: string; readonly word?: string }
+      return kept === undefined ? `${word ?? ''}${hidden}` : found
+    })
 }
 
 /** Text that services, handlers and people write freely: what may be an account number or a secret is hidden in it. */

@@ -25,6 +25,12 @@ export interface Approval {
   readonly at: string
 }
 
+/** Who created a transfer, and those in whose place it was resubmitted. */
+interface Created {
+  readonly createdBy: string | null
+  readonly earlierCreators?: readonly string[] | undefined
+}
+
 type Approver = Pick<Approval, 'actor' | 'roles'>
 
 const fits = ({ roles }: ApprovalStep, approver: Approver): boolean =>
@@ -109,6 +115,9 @@ const isKnownStep = (step: unknown): boolean => {
 export const Approval = {
   /** True where this release knows all that a stored requirement asks for. */
   isKnown,
+  /** True for who created a held transfer, or one of those in whose place it was resubmitted. */
+  isCreator: ({ createdBy, earlierCreators = [] }: Created, actor: string): boolean =>
+    [createdBy, ...earlierCreators].some((one) => one !== null && ActorName.areSame(one, actor)),
   /** True when the names are those of one person: letter case, form, spaces, hyphens, apostrophes, invisible characters and letters that are drawn the same make no difference. */
   sameActor: ActorName.areSame,
   /** The steps that have not got all of their approvals, once for each that is missing; none when it is approved. */

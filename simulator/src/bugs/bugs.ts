@@ -71,7 +71,7 @@ export const bugs: readonly Bug[] = [
       ...backend,
       async lockHolds(tx, transferId) {
         const held = await backend.lockHolds(tx, transferId)
-        return held === undefined ? held : { ...held, createdBy: null }
+        return held === undefined ? held : { ...held, createdBy: null, earlierCreators: [] }
       },
     }),
   },

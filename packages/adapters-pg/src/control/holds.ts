@@ -14,6 +14,10 @@ import { type Row, statements } from '../database/statement.ts'
 
 const heldText = `select t.id, coalesce(t.expires_at <= clock_timestamp(), false) as is_expired,
     (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
+    (with recursive earlier (id) as (
+        select r.transfer_id from {{schema}}.resubmission r where r.successor_id = t.id
+        union select r.transfer_id from earlier e join {{schema}}.resubmission r on r.successor_id = e.id)
+      select array_agg(distinct x.created_by order by x.created_by) from earlier e join {{schema}}.transfer_creator x on x.transfer_id = e.id) as earlier_creators,
     case when t.stage = 'held' then (
       select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('name', h.name, 'policy', nullif(h.policy, ''), 'policyVersion', h.policy_version,
         'why', h.why, 'actor', h.actor, 'requirement', h.requirement, 'excess', h.excess,
@@ -92,6 +96,7 @@ const readRejected = rowDecoder('reject', { rejected: Column.boolean })
 const readState = rowDecoder('held transfer', {
   isExpired: Column.boolean,
   createdBy: Column.nullable(Column.text),
+  earlierCreators: Column.nullable(Column.texts),
   holds: Column.nullable(Column.json<readonly StoredHold[]>()),
   approvals: Column.nullable(Column.json<readonly Approval[]>()),
   screenings: Column.nullable(Column.json<readonly StoredScreening[]>()),
@@ -104,6 +109,9 @@ interface StoredHold extends Hold {
 }
 
 const readHeldState = (row: Row): HeldState => {
-  const { isExpired, createdBy, holds, approvals, screenings } = readState(row)
-  return { isExpired, createdBy, holds: holds ?? [], approvals: approvals ?? [], screenings: screenings ?? [] }
+  const { earlierCreators, holds, approvals, screenings, ...state } = readState(row)
+  return {
+    ...{ ...state, earlierCreators: earlierCreators ?? [], holds: holds ?? [] },
+    ...{ approvals: approvals ?? [], screenings: screenings ?? [] },
+  }
 }

@@ -12,7 +12,7 @@ const texts = {
   add_stop: `insert into {{schema}}.stop (scope, name, reason, actor) values ($1, $2, $3, $4)
     on conflict do nothing returning scope`,
   end_stop: `with ended as (
-      delete from {{schema}}.stop s where s.scope = $1 and s.name = $2 returning s.scope, s.name
+      delete from {{schema}}.stop s where s.scope = $1 and s.name = $2 and ($3::text is null or {{schema}}.iso(s.since) = $3) returning s.scope, s.name
     ), started as (
       insert into {{schema}}.started_gateway (name) select e.name from ended e where e.scope = 'gateway' on conflict do nothing
     )
@@ -69,8 +69,8 @@ export function createOperations<Tx>(
       await driver.execute(tx, sql.notify, [])
       return added.length > 0
     },
-    async endStop(tx, target) {
-      const ended = await driver.execute(tx, sql.end_stop, [target.scope, nameOf(target)])
+    async endStop(tx, target, since) {
+      const ended = await driver.execute(tx, sql.end_stop, [target.scope, nameOf(target), since ?? null])
       await driver.execute(tx, sql.notify, [])
       return ended.length > 0
     },

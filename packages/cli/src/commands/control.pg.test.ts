@@ -71,6 +71,29 @@ describe('the commands of control', async () => {
     expect((await run('transfers', 'hold', id)).code).toBe(2)
   })
 
+  it('say whose hold there is where somebody else holds a transfer, and end no other one than was read', async () => {
+    const [{ id }, { id: other }] = [await host.enqueue(), await host.enqueue()]
+    const by = (name: string) => ['--actor', name, '--reason', `${name} doubts it`]
+    await run('transfers', 'hold', id, ...by('bert'))
+    const { code, stdout } = await run('transfers', 'hold', id, other, ...by('olga'))
+    expect(code).toBe(0)
+    expect(stdout).toContain('1 transfer held, in one transaction.')
+    expect(stdout).toMatch(new RegExp(`${id} was held before, by bert since 2.*\\(bert doubts it\\)`))
+    const since = (await json('transfers', 'show', id)).held.holds[0].since
+    const release = () => run('transfers', 'release', id, '--since', since, ...by('carl'))
+    expect((await release()).code).toBe(0)
+    await run('transfers', 'hold', id, ...by('olga'))
+    expect(await release()).toMatchObject({ code: 1, stderr: expect.stringContaining('held by olga since') })
+    await run('stop', '--all', ...by('bert'))
+    expect((await run('stop', '--all', ...by('olga'))).stdout).toMatch(/Stopped already.*by bert \(bert doubts it\)/)
+    const [stop] = await host.engine.stops.list()
+    const start = () => run('start-sending', '--all', '--since', stop?.since ?? '', ...by('carl'))
+    expect((await start()).stdout).toContain('is ended')
+    await run('stop', '--all', ...by('olga'))
+    expect(await start()).toMatchObject({ code: 1, stderr: expect.stringContaining('by olga') })
+    expect((await run('start-sending', '--all', ...by('carl'))).code).toBe(0)
+  })
+
   it('refuse a file that is none of policies, with the place of the mistake', async () => {
     expect(await run('policies', 'set', join(folder, 'none.json'), ...petra)).toMatchObject({ code: 2 })
     expect(await run('policies', 'set', await write('[{'), ...petra)).toMatchObject({ code: 2 })

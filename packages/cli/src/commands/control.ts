@@ -2,11 +2,13 @@ import {
   type AnsweredScreening,
   type ApproveOptions,
   type ControlNote,
+  type Hold as HeldHold,
   Id,
   type Policy,
   type ScreeningDecision,
   type StoredTransfer,
 } from '@outlay/core'
+import { printable } from '../output/table.ts'
 import { withGateway } from '../session/gateway-module.ts'
 import { Misuse } from '../session/problem.ts'
 import type { Session } from '../session/session.ts'
@@ -17,8 +19,19 @@ import { changeAll, readAll, type Transaction } from './transfers.ts'
 
 /** Holds transfers, all of them or none. */
 export async function holdTransfers(session: Session, ids: readonly string[], note: ControlNote): Promise<void> {
-  await changeAll(session, ids, 'held', async (tx, { id }) => void (await session.engine.transfers.hold(tx, id, note)))
+  const before: string[] = []
+  const hold = async (tx: Transaction, { id }: StoredTransfer) => {
+    if (await session.engine.transfers.hold(tx, id, note)) return true
+    const first = (await session.engine.transfers.holds(id, tx))?.holds.find(({ name }) => name === 'operator')
+    before.push(describeFirst(id, first))
+    return false
+  }
+  await changeAll(session, ids, 'held', hold, { notes: before })
 }
+
+/** Whose hold a transfer has that somebody else wanted held, too. */
+const describeFirst = (id: string, { actor = 'an operator', since = '', why = '' }: Partial<HeldHold> = {}): string =>
+  `${id} was held before, by ${printable(actor)} since ${since} (${printable(why)}): nothing changed, and whoever releases that hold lets it go.`
 
 /** Approves held transfers, all of them or none. */
 export async function approveTransfers(

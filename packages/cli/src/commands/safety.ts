@@ -22,9 +22,15 @@ export async function stopSending(session: Session, target: StopTarget, note: Op
     target.scope === 'gateway' ? unlessUnreadable(readSendingGateways(session)) : undefined,
   ])
   const holds = others.holds?.filter(({ command }) => command !== own)
+  // It may be that of somebody else, and whoever ends it ends it for both.
+  const before = changed ? undefined : others.holds?.find(({ command }) => command === own)
   session.write({ ...target, stopped: true, changed, known, holds, place, ...(sending && { sending }) }, () => {
     return (
-      (sending === undefined ? '' : describeOthers(sending)) + formatHolds(holds) + doubt + formatPlace(place, true)
+      (before === undefined ? '' : ` ${printable(before.what)}.`) +
+      (sending === undefined ? '' : describeOthers(sending)) +
+      formatHolds(holds) +
+      doubt +
+      formatPlace(place, true)
     )
   })
 }
@@ -43,7 +49,11 @@ const describeOthers = (names: readonly string[]): string =>
     : `Other gateways go on sending: ${names.map(printable).join(', ')}. "outlay stop --all" stops them, too.\n`
 
 /** Ends a stop, and prints what else keeps its transfers from being sent. */
-export async function startSending(session: Session, target: StopTarget, note: OperatorNote = {}): Promise<void> {
+export async function startSending(
+  session: Session,
+  target: StopTarget,
+  note: OperatorNote & { readonly since?: string | undefined } = {},
+): Promise<void> {
   const accountId = accountOf(target)
   const { stops } = await engineOf(session, target)
   const changed = await session.transaction((tx) => stops.end(tx, { ...target, ...note }))

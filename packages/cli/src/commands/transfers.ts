@@ -168,7 +168,7 @@ const standing = (transfer: StoredTransfer): string =>
 export async function cancelTransfers(session: Session, ids: readonly string[], by?: OperatorNote): Promise<void> {
   const cancel = async (tx: Transaction, { id }: StoredTransfer) => session.engine.transfers.cancel(tx, id, by)
   const keys = 'Their keys stay theirs: "outlay transfers resubmit <id>" pays after all, under a new one.'
-  await changeAll(session, ids, 'canceled', cancel, { note: keys })
+  await changeAll(session, ids, 'canceled', cancel, { notes: [keys] })
 }
 
 /** Returns transfers to the queue with their own keys, all of them or none. */
@@ -215,22 +215,23 @@ export async function resolveHeldReturn(session: Session, id: string, resolution
 /** The transaction of a command. */
 export type Transaction = Parameters<Parameters<Session['transaction']>[0]>[0]
 
-/** Changes transfers, all of them or none, and prints what became of each; with `isSent`, also what keeps them from being sent. */
+/** Changes transfers, all of them or none, and prints what became of each: false for one that was so before. With `isSent`, also what keeps them from being sent. */
 export async function changeAll(
   session: Session,
   ids: readonly string[],
   verb: string,
-  change: (tx: Transaction, transfer: StoredTransfer) => Promise<void>,
-  { isSent = false, note = '' }: { readonly isSent?: boolean; readonly note?: string } = {},
+  change: (tx: Transaction, transfer: StoredTransfer) => Promise<unknown>,
+  { isSent = false, notes = [] }: { readonly isSent?: boolean; readonly notes?: readonly string[] } = {},
 ): Promise<void> {
   const before = await readAll(
     session,
     [...new Set(ids)].map((id) => Id.parse(id)),
   )
+  let changed = 0
   await session.transaction(async (tx) => {
-    for (const transfer of before) await change(tx, transfer)
+    for (const transfer of before) if ((await change(tx, transfer)) !== false) changed += 1
   })
-  session.begin(`${plural(before.length, 'transfer')} ${verb}, in one transaction.`)
+  session.begin(`${plural(changed, 'transfer')} ${verb}, in one transaction.`)
   const accounts = [...new Set(isSent ? before.map((transfer) => transfer.accountId) : [])]
   const reading = readAll(
     session,
@@ -246,7 +247,7 @@ export async function changeAll(
     const unread = 'What they are now could not be read: see "outlay transfers show".'
     const lines = changes.map(({ id, from, to }) => `${id}  ${from} → ${to ?? 'not read'}`)
     const holds = formatHolds(mergeHolds([...held.values()]))
-    return [holds, ...lines, ...(after === undefined ? [unread] : []), ...(note === '' ? [] : [note])].join('\n')
+    return [holds, ...lines, ...(after === undefined ? [unread] : []), ...notes].join('\n')
   })
 }
 

@@ -186,6 +186,10 @@ function addTransfers(program: Command, perform: Perform): void {
     .argument('<transfer...>', 'ids')
     .option('--hold <name>', 'the hold that ends: operator, limit or screening (default: operator)')
     .option('--policy <name>', 'the policy of that hold')
+    .option(
+      '--since <time>',
+      'refuse it where that hold is another one than the one since then, as "transfers show" has it',
+    )
     .action((ids: string[], options: ReleaseNote, command: Command) =>
       perform(command, (session, { releaseTransfers }) => releaseTransfers(session, ids, options)),
     )

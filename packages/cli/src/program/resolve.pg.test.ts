@@ -40,6 +40,7 @@ describe('outlay transfers resolve', async () => {
     const done = await resolve(id, '--remote-id', 'r-1', '--unchecked', '--reason', 'ticket 4711', '--actor', 'ann')
     expect(done).toMatchObject({ code: 0 })
     expect(done.stdout).toContain(`${id}  blocked/pending (key_expired) → submitted/pending`)
+    expect((await host.engine.audit.list({ transferId: id }))[0]?.after).toMatchObject({ unchecked: true })
     const proof = await run('prove', id)
     expect(proof.code).toBe(0)
     expect(proof.stdout).toContain('ONE EFFECT. An operator resolved it at')
@@ -106,6 +107,7 @@ describe('outlay transfers resolve', async () => {
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'blocked', attempt: 1 })
     expect(await checked('r-1')).toMatchObject({ code: 0 })
     expect(await host.engine.transfers.get(id)).toMatchObject({ stage: 'submitted', remoteId: 'r-1' })
+    expect((await host.engine.audit.list({ transferId: id }))[0]?.after).not.toHaveProperty('unchecked')
     const second = await block()
     expect((await resolve(second, '--remote-id', 'r-2', '--gateway-module', file, '--unchecked')).code).toBe(0)
     // The second one got the id of the first one: the person moves the id back.

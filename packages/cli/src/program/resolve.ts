@@ -76,7 +76,7 @@ function readResolution(options: ResolveOptions): Resolution {
         'Give --gateway-module <file>, or --unchecked.',
       )
     }
-    return { remoteId, insteadOf, ...note }
+    return { remoteId, insteadOf, unchecked, ...note }
   }
   if (remoteId === undefined && notPaid) {
     if ((gatewayModule ?? unchecked ?? insteadOf) !== undefined) {

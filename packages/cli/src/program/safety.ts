@@ -52,9 +52,10 @@ export function addSafety(program: Command, perform: Perform): void {
     })
   withNote(withTarget(program.command('start-sending')))
     .description('end a stop')
-    .action(({ reason, actor, ...options }: TargetOptions, command: Command) => {
+    .option('--since <time>', 'refuse it where that is another stop than the one since then, as "status" has it')
+    .action(({ reason, actor, since, ...options }: TargetOptions & { since?: string }, command: Command) => {
       const target = readTarget(options)
-      return perform(command, (session, { startSending }) => startSending(session, target, { reason, actor }))
+      return perform(command, (session, { startSending }) => startSending(session, target, { reason, actor, since }))
     })
   withNote(program.command('fence'))
     .description('send nothing until a reconciliation with the service')

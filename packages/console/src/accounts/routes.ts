@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { AccountLimitsChange } from '@outlay/core'
+import type { AccountLimitsChange, Stop } from '@outlay/core'
 import { z } from 'zod'
+import type { Person } from '../authorization/authorization.ts'
 import { component } from '../component.ts'
 import type { ConsoleContext, Transaction } from '../context.ts'
+import { foreignText } from '../redaction.ts'
 import { route } from '../routing/route.ts'
-import { reasonBody, reasonSchema } from '../transfers/actions.ts'
+import { reasonBody, reasonSchema, sinceBody } from '../transfers/actions.ts'
 import { limitSchema } from '../transfers/filter.ts'
 import { readWaiting } from '../waiting.ts'
 
@@ -57,6 +59,11 @@ const listAccounts = route({
   },
 })
 
+const knownSchema = z.boolean().nullable().meta({
+  description:
+    'False where no transfer of the account is known here: its id may be mistyped. Null where that could not be read.',
+})
+
 const accountSchema = component(
   'Account',
   z.object({
@@ -64,22 +71,34 @@ const accountSchema = component(
     paused: z.boolean(),
     ...limits,
     stopped: z
-      .object({ since: z.string(), actor: nullableText })
+      .object({ since: z.string(), actor: nullableText, reason: foreignText.nullable() })
       .nullable()
       .meta({ description: 'The stop of this account; null where there is none.' }),
+    known: knownSchema,
     credentialsRefused: z.boolean(),
     backlog: z.array(backlogSchema).meta({ description: 'One entry for each gateway with unsettled transfers.' }),
   }),
 )
 
+/** Whether an account has transfers here; null where that cannot be read. What was done about it must not seem to have failed for that. */
+const isKnown = ({ inspection }: ConsoleContext, accountId: string): Promise<boolean | null> =>
+  inspection.transfers({ accountId, limit: 1 }).then(
+    ({ length }) => length > 0,
+    () => null,
+  )
+
+const findStop = async ({ reads }: ConsoleContext, accountId: string): Promise<Stop | null> =>
+  (await reads.stops.list()).find(({ scope, name }) => scope === 'account' && name === accountId) ?? null
+
 async function readAccount(context: ConsoleContext, accountId: string) {
   const { reads, inspection } = context
   const state = await reads.accounts.get(accountId)
-  const stop = (await reads.stops.list()).find(({ scope, name }) => scope === 'account' && name === accountId)
+  const stopped = await findStop(context, accountId)
+  const known = await isKnown(context, accountId)
   const { refused } = await inspection.holds(accountId)
   const name = `account ${accountId}`
   const backlog = await readWaiting(context, name, () => inspection.accounts({ accountIds: [accountId] }))
-  return { ...state, stopped: stop ?? null, credentialsRefused: refused.length > 0, backlog }
+  return { ...state, stopped, known, credentialsRefused: refused.length > 0, backlog }
 }
 
 const showAccount = route({
@@ -101,33 +120,69 @@ const changedSchema = component(
     accountId: z.string(),
     changed: z.boolean().meta({ description: 'False when it was so before.' }),
     count: z.int().nullable().meta({ description: 'Transfers that are due again, where the action counts them.' }),
+    known: knownSchema,
+    stop: z
+      .object({ since: z.string(), actor: nullableText, reason: foreignText.nullable() })
+      .nullable()
+      .meta({ description: 'Where it was stopped before: that stop. Whoever ends it ends it for all.' }),
   }),
 )
 
+/** Without what is read behind the commit. */
+const changedAccount = (accountId: string, changed: boolean, count: number | null = null) => ({
+  ...{ accountId, changed, count },
+  ...{ known: null, stop: null },
+})
+
 /** Does something with an account. Actions that change nothing have no entry in the audit. */
 const accountAction = <const V extends string>(
-  { verb, summary, command }: { readonly verb: V; readonly summary: string; readonly command: string },
+  {
+    verb,
+    summary,
+    command,
+    isHoldingBack = false,
+  }: {
+    readonly verb: V
+    readonly summary: string
+    readonly command: string
+    /** True for what is done although the audit cannot be written, and at once. */
+    readonly isHoldingBack?: boolean
+  },
   run: (
     engine: ConsoleContext['engine'],
     tx: Transaction,
     accountId: string,
     by: { readonly actor: string; readonly reason: string },
+    since?: string,
   ) => Promise<boolean | number>,
 ) =>
   route({
     ...{ tag: 'Accounts', method: 'post', about: 'account', permission: 'act', summary, answer: changedSchema },
     id: `${camelCase(verb)}Account`,
     path: `/accounts/:accountId/${verb}` as const,
-    body: reasonBody,
-    handle: ({ context, person, subject, body: { reason } }) =>
-      context.act(person.actor, async (tx, record) => {
-        const done = await run(context.engine, tx, subject, { actor: person.actor, reason })
-        const changed = typeof done === 'number' ? done > 0 : done
-        const count = typeof done === 'number' ? done : null
+    isUrgent: isHoldingBack,
+    body: verb === 'start' ? sinceBody : reasonBody,
+    async handle({ context, person, subject, body: { reason, since } }: AccountCall) {
+      const by = { actor: person.actor, reason }
+      const act = isHoldingBack ? context.holdBack : context.act
+      const done = await act(person.actor, async (tx, record) => {
+        const result = await run(context.engine, tx, subject, by, since)
+        const changed = typeof result === 'number' ? result > 0 : result
+        const count = typeof result === 'number' ? result : null
         if (changed) await record({ command, reason, after: { accountId: subject, count } })
-        return { accountId: subject, changed, count }
-      }),
+        return changedAccount(subject, changed, count)
+      })
+      const stop = verb === 'stop' && !done.changed ? await findStop(context, subject).catch(() => null) : null
+      return { ...done, stop, known: await isKnown(context, subject) }
+    },
   })
+
+interface AccountCall {
+  readonly context: ConsoleContext
+  readonly person: Person
+  readonly subject: string
+  readonly body: { readonly reason: string; readonly since?: string | undefined }
+}
 
 const camelCase = (verb: string): string => verb.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
@@ -158,7 +213,7 @@ const configureAccount = route({
       const by = { actor: person.actor, reason }
       await context.engine.accounts.configure(tx, subject, change as AccountLimitsChange, by)
       await record({ command: 'accounts.configure', reason, before, after: { accountId: subject, ...change } })
-      return { accountId: subject, changed: true, count: null }
+      return changedAccount(subject, true)
     })
   },
 })
@@ -169,7 +224,7 @@ export const accountRoutes = [
   showAccount,
   accountAction(
     {
-      ...{ verb: 'pause', command: 'accounts.pause' },
+      ...{ verb: 'pause', command: 'accounts.pause', isHoldingBack: true },
       summary: 'Keeps the transfers of an account from being submitted',
     },
     (engine, tx, accountId, by) => engine.accounts.pause(tx, accountId, by),
@@ -195,14 +250,14 @@ export const accountRoutes = [
   // What the engine calls a stop of an account is one in the audit, too.
   accountAction(
     {
-      ...{ verb: 'stop', command: 'stops.add' },
+      ...{ verb: 'stop', command: 'stops.add', isHoldingBack: true },
       summary: 'Stops sending for an account, in every worker, until it is started',
     },
     (engine, tx, name, by) => engine.stops.add(tx, { scope: 'account', name, ...by }),
   ),
   accountAction(
     { verb: 'start', command: 'stops.end', summary: 'Ends the stop of an account' },
-    (engine, tx, name, by) => engine.stops.end(tx, { scope: 'account', name, ...by }),
+    (engine, tx, name, by, since) => engine.stops.end(tx, { scope: 'account', name, ...by, since }),
   ),
   configureAccount,
 ] as const

@@ -135,10 +135,14 @@ interface Why {
 
 /** Does something with a batch, and writes the entry of the audit, in one transaction. */
 const change =
-  <B extends Why>(command: string, run: (call: BatchCall<B>, tx: Transaction) => Promise<boolean | Counts>) =>
+  <B extends Why>(
+    command: string,
+    run: (call: BatchCall<B>, tx: Transaction) => Promise<boolean | Counts>,
+    through: 'act' | 'holdBack' = 'act',
+  ) =>
   (call: BatchCall<B>) => {
     const { context, person, subject, body } = call
-    return context.act(person.actor, async (tx, record) => {
+    return context[through](person.actor, async (tx, record) => {
       const done = await run(call, tx)
       const result = typeof done === 'boolean' ? {} : done
       const changed = typeof done === 'boolean' ? done : true
@@ -166,7 +170,12 @@ export const batchRoutes = [
   route({
     ...{ ...about, id: 'pauseBatch', path: '/batches/:batchId/pause', permission: 'act', body: reasonBody },
     summary: 'Keeps the transfers of a batch from being submitted',
-    handle: change('batches.pause', (call, tx) => call.context.engine.batches.pause(tx, call.subject.id, by(call))),
+    isUrgent: true,
+    handle: change(
+      'batches.pause',
+      (call, tx) => call.context.engine.batches.pause(tx, call.subject.id, by(call)),
+      'holdBack',
+    ),
   }),
   route({
     ...{ ...about, id: 'resumeBatch', path: '/batches/:batchId/resume', permission: 'act', body: reasonBody },

@@ -94,6 +94,10 @@ export const parameterError = (name: string, message: string): OutlayError =>
 /** What is not there for this person: whether it exists for others makes no difference. */
 export const notFound = (): OutlayError => new OutlayError('not_found', 'There is nothing at this address.')
 
+/** Somebody may not do what they asked for. */
+export const forbidden = (permission: string, where: string): OutlayError =>
+  refusal(403, `This needs the permission "${permission}" ${where}.`, 'forbidden')
+
 /** Errors of Postgres after which nothing was changed, by SQLSTATE. */
 const rolledBack: Readonly<Record<string, string>> = {
   '55P03': 'Another session has locked what this needs. Nothing was changed.',

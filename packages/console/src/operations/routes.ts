@@ -5,7 +5,7 @@ import { permissionNames } from '../authorization/authorization.ts'
 import { component } from '../component.ts'
 import { foreignText } from '../redaction.ts'
 import { route } from '../routing/route.ts'
-import { reasonSchema } from '../transfers/actions.ts'
+import { reasonSchema, sinceBody } from '../transfers/actions.ts'
 import { countBacklog, readWaiting } from '../waiting.ts'
 
 const nullableText = z.string().nullable()
@@ -97,6 +97,14 @@ const runDoctor = route({
   },
 })
 
+const stopSchema = z.object({
+  scope: z.enum(['all', 'gateway', 'account']),
+  name: nullableText,
+  since: z.string(),
+  reason: foreignText.nullable(),
+  actor: nullableText,
+})
+
 const showSending = route({
   id: 'showSending',
   tag: 'Operations',
@@ -110,60 +118,61 @@ const showSending = route({
     z.object({
       unfamiliar: nullableText,
       fence: z.object({ since: z.string(), reason: foreignText.nullable(), actor: nullableText }).nullable(),
-      stops: z.array(
-        z.object({
-          scope: z.enum(['all', 'gateway', 'account']),
-          name: nullableText,
-          since: z.string(),
-          reason: foreignText.nullable(),
-          actor: nullableText,
-        }),
-      ),
+      stops: z.array(stopSchema),
     }),
   ),
   handle: ({ context }) => context.reads.sending(),
 })
 
-const stopBody = component(
-  'StopRequest',
-  z.strictObject({
-    reason: reasonSchema,
-    scope: z.enum(['all', 'gateway']),
-    name: z.string().min(1).max(63).optional().meta({ description: 'The gateway, with that scope.' }),
-  }),
-)
+const targetSchema = {
+  scope: z.enum(['all', 'gateway']),
+  name: z.string().min(1).max(63).optional().meta({ description: 'The gateway, with that scope.' }),
+}
+const stopBody = component('StopRequest', z.strictObject({ reason: reasonSchema, ...targetSchema }))
+const startBody = component('StartRequest', sinceBody.extend(targetSchema))
 
 const stoppedSchema = component(
   'Stopped',
-  z.object({ changed: z.boolean().meta({ description: 'False when it was so before.' }) }),
+  z.object({
+    changed: z.boolean().meta({ description: 'False when it was so before.' }),
+    stop: stopSchema.nullable().meta({
+      description: 'Where it was stopped before: that stop. Whoever ends it ends it for all.',
+    }),
+  }),
 )
 
-const targetOf = ({ scope, name }: z.output<typeof stopBody>): StopTarget =>
+const targetOf = ({ scope, name }: Pick<z.output<typeof stopBody>, 'scope' | 'name'>): StopTarget =>
   (scope === 'all' && name === undefined ? { scope } : { scope, name }) as StopTarget
 
 const about = { tag: 'Operations', method: 'post', about: 'all', permission: 'act', answer: stoppedSchema } as const
 
 const addStop = route({
-  ...{ ...about, id: 'addStop', path: '/stops/add', body: stopBody },
+  ...{ ...about, id: 'addStop', path: '/stops/add', body: stopBody, isUrgent: true },
   summary: 'Stops sending, of everything or of one gateway, in every worker',
-  handle: ({ context, person, body }) =>
-    context.act(person.actor, async (tx, record) => {
-      const { actor } = person
-      const changed = await context.engine.stops.add(tx, { ...targetOf(body), reason: body.reason, actor })
-      if (changed) await record({ command: 'stops.add', reason: body.reason, after: targetOf(body) })
-      return { changed }
-    }),
+  async handle({ context, person, body }) {
+    const { actor } = person
+    const target = targetOf(body)
+    const done = await context.holdBack(actor, async (tx) => ({
+      changed: await context.engine.stops.add(tx, { ...target, reason: body.reason, actor }),
+      stop: null,
+    }))
+    if (done.changed) return done
+    const stops = await context.reads.stops.list().catch(() => [])
+    const name = body.name ?? null
+    return { ...done, stop: stops.find((one) => one.scope === target.scope && one.name === name) ?? null }
+  },
 })
 
 const endStop = route({
-  ...{ ...about, id: 'endStop', path: '/stops/end', body: stopBody },
+  ...{ ...about, id: 'endStop', path: '/stops/end', body: startBody },
   summary: 'Ends such a stop',
   handle: ({ context, person, body }) =>
     context.act(person.actor, async (tx, record) => {
       const { actor } = person
-      const changed = await context.engine.stops.end(tx, { ...targetOf(body), reason: body.reason, actor })
-      if (changed) await record({ command: 'stops.end', reason: body.reason, before: targetOf(body) })
-      return { changed }
+      const { reason, since } = body
+      const changed = await context.engine.stops.end(tx, { ...targetOf(body), reason, actor, since })
+      if (changed) await record({ command: 'stops.end', reason, before: targetOf(body) })
+      return { changed, stop: null }
     }),
 })
 

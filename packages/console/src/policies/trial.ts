@@ -1,8 +1,17 @@
-import { evaluatePolicies, OutlayError, Policy, type StoredTransfer, TransferFlow } from '@outlay/core'
+import {
+  evaluatePolicies,
+  type KnownPayees,
+  OutlayError,
+  Policy,
+  type StoredTransfer,
+  TransferFlow,
+} from '@outlay/core'
+import type { PayeeQuery } from '@outlay/core/adapter'
 import { z } from 'zod'
 import { component } from '../component.ts'
 import type { ConsoleContext } from '../context.ts'
 import { route } from '../routing/route.ts'
+import { restoreHidden } from './hidden-texts.ts'
 
 /** Most transfers that policies are tried with. */
 const mostTried = 500
@@ -18,18 +27,30 @@ interface Caught {
 /** What the hold of a policy is called. */
 const verdicts = { approval: 'approval', limit: 'hold', screening: 'screen' } as const
 
+/** What is asked about those whom transfers pay. Digests of payees are not kept beside transfers. */
+const payeesOf = (policies: readonly Policy[], transfers: readonly StoredTransfer[]): PayeeQuery => ({
+  named: [...new Set(policies.flatMap(({ when }) => when?.counterparties ?? []))],
+  addressIds: [...new Set(transfers.flatMap(({ request }) => request.destination.addressId ?? []))],
+  fingerprints: [...new Set(transfers.flatMap(({ request }) => request.destination.address?.fingerprint ?? []))],
+  payees: [],
+})
+
 /** What policies would have asked for of a transfer; undefined for one that they cannot judge, as of another catalog. */
 function judge(
   policies: readonly Policy[],
   { accountId, request, metadata, notBefore, createdAt }: StoredTransfer,
   { catalog }: ConsoleContext,
+  payees: KnownPayees | undefined,
 ): readonly Caught[] | undefined {
   try {
     const { source, destination } = request
+    // Whether it pays one of those that policies name is not known.
+    if (payees !== undefined && destination.addressId === undefined)
+      if (!payees.byFingerprint.has(destination.address?.fingerprint ?? '')) return undefined
     // What is given in full is no wallet of the service.
     const known = destination.address === undefined ? {} : ({ destination: 'external' } as const)
-    const flow = TransferFlow.classify({ source, destination }, catalog, known)
-    const facts = { now: new Date(createdAt), flow, catalog }
+    const flow = TransferFlow.possible({ source, destination }, catalog, known)
+    const facts = { now: new Date(createdAt), flow, catalog, payees }
     const verdict = evaluatePolicies(
       policies,
       { accountId, request, metadata: metadata ?? undefined, notBefore },
@@ -68,7 +89,13 @@ const tryPolicies = route({
   about: 'all',
   body: component(
     'PolicyTrialRequest',
-    z.strictObject({ policies: z.array(z.record(z.string(), z.unknown())).max(1_000) }),
+    z.strictObject({
+      policies: z.array(z.record(z.string(), z.unknown())).max(1_000),
+      expectedVersion: z.int().min(0).optional().meta({
+        description:
+          'The version that these would replace: texts that are not shown are those of it. Default: the newest.',
+      }),
+    }),
   ),
   answer: component(
     'PolicyTrial',
@@ -77,7 +104,10 @@ const tryPolicies = route({
         .int()
         .meta({ description: `The newest transfers, at most ${mostTried}, each at the time of its enqueue.` }),
       free: z.int().meta({ description: 'Those that no policy that was tried would have held or refused.' }),
-      unjudged: z.int().meta({ description: 'Those whose names the catalog of the console does not know.' }),
+      unjudged: z.int().meta({
+        description:
+          'Those whose names the catalog of the console does not know, and, where a policy names counterparties, those to a payee in full that is not registered yet.',
+      }),
       untried: z.array(z.string()).meta({
         description:
           'Policies that were left out, since they ask about what was paid before: `newCounterparty` and `lookalike` are about the moment of an enqueue.',
@@ -94,11 +124,15 @@ const tryPolicies = route({
     }),
   ),
   async handle({ context, body }) {
-    const given = Policy.parseAll(body.policies, context.catalog)
+    const replaced = (await context.reads.policies.get({ version: body.expectedVersion }))?.policies ?? []
+    const restored = restoreHidden(body.policies, replaced, context.shownMetadata)
+    const given = Policy.parseAll(restored, context.catalog)
     const policies = given.filter((policy) => !asksHistory(policy))
     const untried = given.filter(asksHistory).map(({ name }) => name)
     const { transfers } = await context.reads.transfers.find({ limit: mostTried })
-    const all = transfers.map((one) => ({ id: one.id, caught: judge(policies, one, context) }))
+    const query = payeesOf(policies, transfers)
+    const payees = query.named.length === 0 ? undefined : await context.readPayees(query)
+    const all = transfers.map((one) => ({ id: one.id, caught: judge(policies, one, context, payees) }))
     const judged = all.flatMap(({ id, caught }) => (caught === undefined ? [] : [{ id, caught }]))
     return {
       untried,

@@ -6,7 +6,7 @@ import type { ConsoleContext } from '../context.ts'
 import { readJson } from '../http/body.ts'
 import { isDownload, withinPlaces } from '../http/download.ts'
 import type { Enter } from '../http/places.ts'
-import { notFound, refusal } from '../http/problem.ts'
+import { forbidden, notFound } from '../http/problem.ts'
 import { check, readQuery } from './input.ts'
 import type { Subjects } from './route.ts'
 import type { Match } from './router.ts'
@@ -19,6 +19,8 @@ export interface Arrived {
   readonly signal: AbortSignal
   /** Waits for a place at the database. Nobody has one while a body arrives, which may take long. */
   readonly enter: Enter
+  /** The same for what holds payments back. */
+  readonly enterUrgent: Enter
 }
 
 const noQuery = z.strictObject({})
@@ -28,18 +30,22 @@ const noQuery = z.strictObject({})
  * not do it does not learn what would have been wrong.
  */
 export async function dispatch(arrived: Arrived, { route, params }: Match): Promise<unknown> {
-  const { context, person, request, signal, enter } = arrived
+  const { context, person, request, signal } = arrived
+  const enter = route.isUrgent === true ? arrived.enterUrgent : arrived.enter
   const subject = await enter(person.actor, signal, () => findSubject(context, person, { route, params }))
   const query = check(route.query ?? noQuery, readQuery(new URL(request.url).searchParams), true)
   const body = route.body === undefined ? undefined : check(route.body, await readJson(request, signal), false)
   // Before the commit, so that an action that was done does not seem to have failed.
-  const act: ConsoleContext['act'] = (actor, work) =>
-    context.act(actor, async (tx, record) => {
-      const result = await work(tx, record)
-      route.answer.parse(result)
-      return result
-    })
-  const call = { context: { ...context, act }, person, subject, params, query, body, signal }
+  const checked =
+    (act: ConsoleContext['act']): ConsoleContext['act'] =>
+    (actor, work) =>
+      act(actor, async (tx, record) => {
+        const result = await work(tx, record)
+        route.answer.parse(result)
+        return result
+      })
+  const acting = { ...context, act: checked(context.act), holdBack: checked(context.holdBack) }
+  const call = { context: acting, person, subject, params, query, body, signal }
   const result = await enter(person.actor, signal, () => route.handle(call))
   // Its rows were parsed one by one, and it outlives the time of an answer: only the reader ends it.
   if (route.media !== undefined && isDownload(result))
@@ -101,6 +107,3 @@ function permitted<T>(found: T | undefined, { accountIds, permissions, permissio
   if (!isCovered(permissions[permission])) throw forbidden(permission, 'on this account')
   return found
 }
-
-const forbidden = (permission: Permission, where: string) =>
-  refusal(403, `This needs the permission "${permission}" ${where}.`, 'forbidden')

@@ -65,6 +65,8 @@ export interface Route<S extends Subject = Subject, Q = unknown, B = unknown> {
   readonly body?: z.ZodType<B> | undefined
   /** What is answered: members that it does not name are left out, whatever the handler returns. */
   readonly answer: z.ZodType
+  /** True for what holds payments back: it does not wait for a place behind reads. */
+  readonly isUrgent?: boolean | undefined
   /** The media type of a route that answers with a file. Default: JSON. */
   readonly media?: 'text/csv' | undefined
   handle(call: Call<S, Q, B>): Promise<unknown>

@@ -1,9 +1,10 @@
 import type { Resolution, ReturnResolution, StoredTransfer } from '@outlay/core'
 import { z } from 'zod'
 import type { Person } from '../authorization/authorization.ts'
+import { covers } from '../authorization/scope.ts'
 import { component } from '../component.ts'
 import type { ConsoleContext, Transaction } from '../context.ts'
-import { notFound, refusal } from '../http/problem.ts'
+import { forbidden, notFound, refusal } from '../http/problem.ts'
 import { route } from '../routing/route.ts'
 import { heldSchema, viewHeld } from './held-view.ts'
 import { transferSchema, viewTransfer } from './transfer-view.ts'
@@ -13,6 +14,17 @@ export const reasonSchema = z.string().max(1_000).regex(/\S/, 'says nothing')
 
 /** The body of an action that needs nothing but its reason. */
 export const reasonBody = component('Reason', z.strictObject({ reason: reasonSchema }))
+
+/** The same for the end of a stop. */
+export const sinceBody = component(
+  'StopEnd',
+  z.strictObject({
+    reason: reasonSchema,
+    since: z.string().max(64).optional().meta({
+      description: 'Since when it is stopped, as it was shown: another stop in its place is refused.',
+    }),
+  }),
+)
 
 /** The body of an approval. */
 const noteBody = component('ApprovalNote', z.strictObject({ note: reasonSchema.optional() }))
@@ -81,6 +93,9 @@ const releaseBody = component(
       .optional()
       .meta({ description: 'The hold that it ends. Default: that of people.' }),
     policy: z.string().max(200).optional().meta({ description: 'The policy of that hold, or its limit.' }),
+    since: z.string().max(64).optional().meta({
+      description: 'Since when it is held, as it was shown: another hold in its place is refused.',
+    }),
   }),
 )
 
@@ -90,6 +105,9 @@ const releaseTransfer = route({
   body: releaseBody,
   handle: change('transfers.release', async (tx, { context, person, subject, body }) => {
     const note = { actor: person.actor, ...body }
+    // It is an answer to the screening, in other words.
+    if (body.hold === 'screening' && !covers(person.permissions.approve, subject.accountId))
+      throw forbidden('approve', 'on this account, since it ends a hold for screening')
     if (await context.engine.transfers.release(tx, subject.id, note)) return true
     throw refusal(409, 'Only a held, blocked or waiting transfer is released.', 'conflict')
   }),
@@ -160,8 +178,7 @@ const resolveTransfer = route({
 const resolve = change<z.output<typeof resolutionBody>>(
   'transfers.resolve',
   async (tx, { context, person, subject, body }) => {
-    const { unchecked: _, ...resolution } = body
-    await context.engine.transfers.resolve(tx, subject.id, { ...resolution, actor: person.actor } as Resolution)
+    await context.engine.transfers.resolve(tx, subject.id, { ...body, actor: person.actor } as Resolution)
     return true
   },
 )

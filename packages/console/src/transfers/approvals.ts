@@ -16,7 +16,7 @@ const mostEntries = 50
 const refusals = ['creator', 'role', 'done'] as const
 
 function refusalFor({ actor, roles }: Person, held: HeldState): (typeof refusals)[number] | null {
-  if (held.createdBy !== null && Approval.sameActor(held.createdBy, actor)) return 'creator'
+  if (Approval.isCreator(held, actor)) return 'creator'
   const open = held.holds.flatMap(({ requirement }) =>
     requirement !== undefined &&
     Approval.isKnown(requirement) &&

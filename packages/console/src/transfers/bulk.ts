@@ -121,11 +121,17 @@ const bulkRoute = ({ name, permission, summary, run }: BulkAction) =>
       if (reason === undefined)
         throw new OutlayError('missing_field', 'is required: why, for the audit', { field: 'reason' })
       return context.act(person.actor, async (tx, record) => {
-        const found = await collectTransfers(context, subject, filter, { most: mostInBulk, signal }, tx)
+        const collect = () => collectTransfers(context, subject, filter, { most: mostInBulk, signal }, tx)
+        // In the order of their ids, so that two actions at once do not wait for each other in a circle. They are compared behind the lock, with what others have
+        // written until they gave it up.
+        await context.lockTransfers(
+          tx,
+          (await collect()).map(({ id }) => id),
+        )
+        const found = await collect()
         const described = describe(name, found)
         if (described.digest !== expected.digest || described.count !== expected.count)
           throw refusal(409, 'These are other transfers than the dry run has shown, or they have changed.', 'conflict')
-        // In the order of their ids, so that two actions at once do not wait for each other in a circle.
         for (const transfer of found) {
           // Nobody waits for it any more: nothing of it is done.
           signal.throwIfAborted()

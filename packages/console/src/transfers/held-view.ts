@@ -12,6 +12,9 @@ export const heldSchema = component(
   'Held',
   z.object({
     createdBy: z.string().nullable(),
+    earlierCreators: z.array(z.string()).optional().meta({
+      description: 'Who created the transfers in whose place it was resubmitted: they do not approve it either.',
+    }),
     holds: z.array(
       z.object({
         name: z.string(),

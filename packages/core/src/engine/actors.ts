@@ -55,6 +55,14 @@ export function readAnyNote(note: unknown): OperatorNote {
   return { actor, reason }
 }
 
+/** Reads the moment since which something is so: its text, exactly as it was shown. */
+export function readMoment(moment: unknown, field: string): string | undefined {
+  if (moment === undefined) return undefined
+  checkText(moment, field)
+  if (typeof moment === 'string' && !Number.isNaN(Date.parse(moment))) return moment
+  throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: 'must be a time, as it was shown' }])
+}
+
 /** Reads who and why of a command that does not require them, and for which names may be compared. */
 export function readGivenNote(note: unknown, others: readonly string[] = []): OperatorNote {
   checkNames(note ?? {}, ['actor', 'reason', ...others])

@@ -21,6 +21,8 @@ export interface ReleaseNote extends OperatorNote {
   readonly hold?: Exclude<HoldName, 'approval'> | undefined
   /** The policy that holds it: with `limit`, and with `screening` where that has one. */
   readonly policy?: string | undefined
+  /** Since when that hold is there, as `holds` has it: another hold, which somebody has put in its place meanwhile, is refused with `conflict`. Default: whichever there is. */
+  readonly since?: string | undefined
 }
 
 /** A later answer about a transfer that screening holds, who gives it, and why. */
@@ -58,7 +60,8 @@ export interface HeldTransfers<Tx> {
    */
   reject(tx: Tx, transferId: string, note: ControlNote): Promise<void>
   /**
-   * Holds a transfer until somebody releases it. False when an operator holds it already.
+   * Holds a transfer until somebody releases it. False when an operator holds it already: `holds` says who. There is one such hold, and whoever releases it
+   * lets the transfer go; the audit has that somebody else wanted it held, too.
    * @throws OutlayError `missing_field`, `invalid_request` with the field, before any SQL; `transfer_not_found`; `conflict` when it may have been claimed
    *   by a worker, at this very moment too, or when it has ended
    */

@@ -230,12 +230,23 @@ export interface Unsubscribed {
  */
 export interface Stops<Tx> {
   /**
-   * Stops everything, one gateway (the only one of an engine is `default`; others go on sending) or an account. False when the target is already stopped.
+   * Stops everything, one gateway (the only one of an engine is `default`; others go on sending) or an account. False when the target is already stopped: `list` says by whom. There is one
+   * stop of a target, and whoever ends it ends it for all; the audit has that somebody else wanted it stopped, too.
    * @throws OutlayError `invalid_request`, `invalid_id` with the field, before any SQL
    */
   add(tx: Tx, stop: StopTarget & OperatorNote): Promise<boolean>
-  /** Ends a stop. False when there is none. */
-  end(tx: Tx, target: StopTarget & OperatorNote): Promise<boolean>
+  /**
+   * Ends a stop. False when there is none.
+   * @throws OutlayError `invalid_request`, `invalid_id` with the field, before any SQL; `conflict` for another stop than that of `since`
+   */
+  end(
+    tx: Tx,
+    target: StopTarget &
+      OperatorNote & {
+        /** Since when it is stopped, as `list` has it. Default: whichever stop there is. */
+        readonly since?: string | undefined
+      },
+  ): Promise<boolean>
   /** The committed stops: everything first, then gateways, then accounts. */
   list(): Promise<readonly Stop[]>
 }

@@ -76,12 +76,24 @@ export function createHolding<Tx>(backend: HoldingBackend<Tx>): Omit<HeldTransfe
             : `The transfer ${transferId} cannot be held: a worker has claimed it, so its request may have left (it is ${now.stage}). Stop its account or its gateway, or wait until it is final.`
         throw new OutlayError('conflict', message)
       }
-      if (held === 'before') return false
+      const entry = { command: 'transfers.hold', ...note, transferId }
+      if (held === 'before') {
+        // It has one place for what people hold. Whoever releases that has to see that somebody else wanted it held, too.
+        const { holds = [] } = (await backend.getHolds(transferId, tx)) ?? {}
+        const first = holds.filter(({ name }) => name === 'operator')
+        if (!first.some(({ actor }) => actor !== undefined && Approval.sameActor(actor, note.actor)))
+          await backend.recordAudit(tx, {
+            ...entry,
+            before: { stage, status, holds: first },
+            after: { changed: false },
+          })
+        return false
+      }
       const [before, after] = [
         { stage, status },
         { stage: 'held', status, hold: 'operator' },
       ]
-      await backend.recordAudit(tx, { command: 'transfers.hold', ...note, transferId, before, after })
+      await backend.recordAudit(tx, { ...entry, before, after })
       return true
     },
     async holds(transferId, tx) {
@@ -188,11 +200,8 @@ const countsFor = ({ holds, approvals }: Requirements, approver: Pick<Approval, 
   holds.some(({ requirement }) => requirement !== undefined && Approval.counts(requirement, approvals, approver))
 
 /** Throws for an approver that may not approve this transfer now. */
-function refuseApprover(
-  transferId: string,
-  { createdBy, holds, approvals }: HeldState,
-  approver: Pick<Approval, 'actor' | 'roles'>,
-): void {
+function refuseApprover(transferId: string, state: HeldState, approver: Pick<Approval, 'actor' | 'roles'>): void {
+  const { holds, approvals } = state
   const asking = holds.flatMap(({ requirement }) => requirement ?? [])
   if (asking.length === 0) {
     const names = holds.map(({ name }) => name).join(', ')
@@ -206,8 +215,7 @@ function refuseApprover(
     throw new OutlayError('conflict', message)
   }
   const refuse = (message: string) => new OutlayError('approval_refused', message, { field: 'actor' })
-  if (createdBy !== null && Approval.sameActor(createdBy, approver.actor))
-    throw refuse(`${approver.actor} created the transfer ${transferId}; somebody else has to approve it.`)
+  refuseCreator(transferId, state, approver.actor, 'approve it')
   const missing = findMissing({ holds, approvals })
   // Nobody else is asked for: it only has to be released.
   if (missing.length === 0 || countsFor({ holds, approvals }, approver)) return
@@ -217,6 +225,16 @@ function refuseApprover(
     )
   const has = approver.roles.length === 0 ? 'no role' : approver.roles.join(', ')
   throw refuse(`The transfer ${transferId} needs ${describeSteps(missing)} now; ${approver.actor} has ${has}.`)
+}
+
+/** Throws for who asked for the payment: created it, or one that it was resubmitted in place of. */
+export function refuseCreator(transferId: string, state: HeldState, actor: string, act: string): void {
+  if (!Approval.isCreator(state, actor)) return
+  const { createdBy } = state
+  const what =
+    createdBy !== null && Approval.sameActor(createdBy, actor) ? '' : 'one in whose place somebody has resubmitted '
+  const message = `${actor} created ${what}the transfer ${transferId}; somebody else has to ${act}.`
+  throw new OutlayError('approval_refused', message, { field: 'actor' })
 }
 
 /** The steps as a sentence has them. */

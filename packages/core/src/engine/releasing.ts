@@ -1,15 +1,14 @@
-import { Approval } from '../approval.ts'
 import { OutlayError } from '../error.ts'
 import { holdNames } from '../policy.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { HeldState, Hold } from '../ports/holds.ts'
-import { checkControlNote, readGivenNote } from './actors.ts'
+import { checkControlNote, readGivenNote, readMoment } from './actors.ts'
 import { checkText } from './checked-text.ts'
 import type { ReleaseNote } from './control-commands.ts'
-import { describeSteps, findMissing, type HoldingBackend, lockHeld, refuseExpired } from './holding.ts'
+import { describeSteps, findMissing, type HoldingBackend, lockHeld, refuseCreator, refuseExpired } from './holding.ts'
 
 /** Which hold a person ends. */
-type NamedHold = Required<Pick<ReleaseNote, 'hold'>> & Pick<ReleaseNote, 'policy'>
+type NamedHold = Required<Pick<ReleaseNote, 'hold'>> & Pick<ReleaseNote, 'policy' | 'since'>
 
 const releasable = holdNames.filter((name) => name !== 'approval')
 
@@ -20,7 +19,7 @@ export async function releaseTransfer<Tx>(
   transferId: string,
   note: unknown,
 ): Promise<boolean> {
-  const { actor = null, reason = null } = readGivenNote(note, ['hold', 'policy'])
+  const { actor = null, reason = null } = readGivenNote(note, ['hold', 'policy', 'since'])
   const named = readNamed(note)
   const was = await backend.get(transferId, tx)
   if (was === undefined) return false
@@ -37,11 +36,12 @@ export async function releaseTransfer<Tx>(
 
 /** Reads which hold is meant; undefined where the caller does not say. */
 function readNamed(note: unknown): NamedHold | undefined {
-  const { hold, policy } = (note ?? {}) as Partial<Record<keyof ReleaseNote, unknown>>
+  const { hold, policy, since: given } = (note ?? {}) as Partial<Record<keyof ReleaseNote, unknown>>
   const refuse = (field: string, message: string) =>
     OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
   if (policy !== undefined) checkText(policy, 'policy')
-  if (hold === undefined && policy === undefined) return undefined
+  const since = readMoment(given, 'since')
+  if (hold === undefined && policy === undefined) return since === undefined ? undefined : { hold: 'operator', since }
   const name = releasable.find((one) => one === hold)
   if (name === undefined) {
     const approval = hold === 'approval' ? '; approve it instead' : ''
@@ -50,7 +50,7 @@ function readNamed(note: unknown): NamedHold | undefined {
   if (name === 'limit' && policy === undefined)
     throw refuse('policy', 'is required with the hold limit: the name of the policy that holds it')
   if (name === 'operator' && policy !== undefined) throw refuse('policy', 'is not of a hold of operators; leave it out')
-  return { hold: name, policy: policy as string | undefined }
+  return { hold: name, policy: policy as string | undefined, since }
 }
 
 /** Ends one hold of a transfer: that of an operator, or the one that is named. A hold that somebody added meanwhile stays. */
@@ -59,9 +59,9 @@ async function releaseHeld<Tx>(
   tx: Tx,
   transferId: string,
   note: unknown,
-  { hold, policy }: NamedHold = { hold: 'operator' },
+  { hold, policy, since }: NamedHold = { hold: 'operator' },
 ): Promise<boolean> {
-  checkControlNote(note, ['hold', 'policy'])
+  checkControlNote(note, ['hold', 'policy', 'since'])
   const { actor, reason } = note
   const before = await lockHeld(backend, tx, transferId, 'released')
   refuseExpired(transferId, before)
@@ -69,15 +69,16 @@ async function releaseHeld<Tx>(
   const isMeant = (one: Hold) => one.name === hold && (one.policy === policy || isUnjudged(one))
   const released = before.holds.filter(isMeant)
   if (released.length === 0) throw notHeldBy(transferId, before, { hold, policy })
+  const other = since === undefined ? undefined : released.find((one) => one.since !== since)
+  if (other !== undefined) {
+    const message = `The transfer ${transferId} is held by ${other.actor ?? other.policy ?? other.name} since ${other.since} (${other.why}), which is another hold than that of ${since}.`
+    throw new OutlayError('conflict', message, { field: 'since' })
+  }
   if (released.some(isUnjudged)) {
     const message = `No policy has judged the transfer ${transferId}, which an earlier release enqueued: reject it, and resubmit or enqueue it with this release.`
     throw new OutlayError('conflict', message)
   }
-  const { createdBy } = before
-  if (hold !== 'operator' && createdBy !== null && Approval.sameActor(createdBy, actor)) {
-    const message = `${actor} created the transfer ${transferId}, which a policy holds; somebody else has to release it.`
-    throw new OutlayError('approval_refused', message, { field: 'actor' })
-  }
+  if (hold !== 'operator') refuseCreator(transferId, before, actor, 'release it')
   const isSent = await backend.releaseHolds(tx, transferId, released)
   const holds = before.holds.filter((one) => !isMeant(one))
   await backend.recordAudit(tx, {

@@ -17,6 +17,7 @@ const members = {
   remoteId: member('remoteId'),
   notPaid: member('notPaid'),
   insteadOf: member('insteadOf'),
+  unchecked: member('unchecked'),
   reason: member('reason'),
   actor: member('actor'),
 } as const
@@ -56,8 +57,11 @@ export async function resolveTransfer<Tx>(
   const was = await backend.get(id, tx)
   const { done, isUnderWay, isAccepted, otherId } = await backend.resolve(tx, id, decided)
   if (done) {
-    const { remoteId, insteadOf } = decided
-    const says = remoteId === null ? { notPaid: true } : { remoteId, insteadOf: insteadOf ?? null }
+    const { remoteId, insteadOf, unchecked } = decided
+    const says =
+      remoteId === null
+        ? { notPaid: true }
+        : { remoteId, insteadOf: insteadOf ?? null, ...(unchecked === true ? { unchecked } : {}) }
     const after = { ...stateOf(await findTransfer(backend, tx, id)), ...says }
     await recordCommand(backend, tx, decided, {
       ...{ command: 'transfers.resolve', transferId: id },
@@ -98,8 +102,17 @@ function readResolution(resolution: Resolution) {
   if (insteadOf !== undefined && remoteId === null) {
     refuse(input, members.insteadOf, 'invalid_request', 'is for a transfer that was paid')
   }
+  const unchecked = read(input.record, members.unchecked)
+  if (unchecked !== undefined && (unchecked !== true || remoteId === null))
+    refuse(input, members.unchecked, 'invalid_request', 'must be true, and is for a transfer that was paid')
   closeInput(input)
-  return { remoteId, reason, actor, insteadOf: insteadOf === undefined ? undefined : Id.parse(insteadOf, 'insteadOf') }
+  return {
+    remoteId,
+    unchecked,
+    reason,
+    actor,
+    insteadOf: insteadOf === undefined ? undefined : Id.parse(insteadOf, 'insteadOf'),
+  }
 }
 
 /** Null for a transfer that was not paid. */

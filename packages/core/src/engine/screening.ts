@@ -1,4 +1,3 @@
-import { Approval } from '../approval.ts'
 import { OutlayError } from '../error.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { Logger, Runtime } from '../ports/runtime.ts'
@@ -16,7 +15,7 @@ import { findTransfer, isKnowable } from './commands.ts'
 import type { ScreeningDecision } from './control-commands.ts'
 import { callForeign, graceMs } from './foreign-call.ts'
 import { isForeignId, longestId, NotUnderstood, openForeign, readText } from './foreign-value.ts'
-import { type HoldingBackend, refuseExpired } from './holding.ts'
+import { type HoldingBackend, refuseCreator, refuseExpired } from './holding.ts'
 import { type EngineTimeouts, readTimeouts } from './timeouts.ts'
 
 /** Longest text of an error that is kept. */
@@ -123,10 +122,7 @@ export async function answerScreening<Tx>(
   if (before !== undefined && screened !== undefined && result === 'pass') {
     refuseExpired(transferId, before)
     refuseCase(transferId, state, named)
-    if (before.createdBy !== null && Approval.sameActor(before.createdBy, actor)) {
-      const message = `${actor} created the transfer ${transferId}, which is screened; somebody else has to let it pass.`
-      throw new OutlayError('approval_refused', message, { field: 'actor' })
-    }
+    refuseCreator(transferId, before, actor, 'let it pass')
   }
   const answer = { result, case: named, note: reason, by: actor }
   const answered = await backend.answerScreening(tx, transferId, answer)

@@ -3,8 +3,8 @@ import { checkNames } from '../option-names.ts'
 import type { Backend } from '../ports/backend.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
 import type { Logger } from '../ports/runtime.ts'
-import type { OperatorNote, SendingState, StopTarget } from '../ports/safety.ts'
-import { readAnyNote } from './actors.ts'
+import type { OperatorNote, SendingState, Stop, StopTarget } from '../ports/safety.ts'
+import { readAnyNote, readMoment } from './actors.ts'
 import { createHoldingBackRecord, type HoldingBackRecord, recordCommand } from './audited.ts'
 import { checkFlag, checkText } from './checked-text.ts'
 import type { Engine, Stops } from './engine.ts'
@@ -27,19 +27,45 @@ function createStops<Tx>(
     async add(tx, stop) {
       const target = readTarget(stop, names)
       const note = readNote(stop)
-      if (!(await operations.addStop(tx, target, note))) return false
-      await recordHoldingBack(tx, note, { command: 'stops.add', after: target })
-      return true
+      if (await operations.addStop(tx, target, note)) {
+        await recordHoldingBack(tx, note, { command: 'stops.add', after: target })
+        return true
+      }
+      // There is one stop of a target. Whoever ends it has to see that somebody else wanted it stopped, too.
+      const first = await findStop(operations, tx, target)
+      if (first !== undefined && first.actor !== (note.actor ?? null)) {
+        const { since, actor, reason } = first
+        const after = { ...target, changed: false }
+        await recordHoldingBack(tx, note, { command: 'stops.add', before: { since, actor, reason }, after })
+      }
+      return false
     },
     async end(tx, stop) {
       const target = readTarget(stop, names)
       const note = readNote(stop)
-      if (!(await operations.endStop(tx, target))) return false
+      const since = readMoment(stop.since, 'since')
+      if (!(await operations.endStop(tx, target, since))) {
+        const other = since === undefined ? undefined : await findStop(operations, tx, target)
+        if (other === undefined) return false
+        const { actor, reason } = other
+        const message = `It is stopped since ${other.since} by ${actor ?? 'somebody'} (${reason ?? 'no reason given'}), which is another stop than that of ${since}.`
+        throw new OutlayError('conflict', message, { field: 'since' })
+      }
       await recordCommand(backend, tx, note, { command: 'stops.end', before: target })
       return true
     },
     list: async () => (await operations.state()).stops,
   }
+}
+
+/** The stop of a target, as the transaction sees it. */
+const findStop = async <Tx>(
+  operations: SafetyBackend<Tx>['operations'],
+  tx: Tx,
+  target: StopTarget,
+): Promise<Stop | undefined> => {
+  const name = target.scope === 'all' ? null : target.name
+  return (await operations.state(tx)).stops.find((one) => one.scope === target.scope && one.name === name)
 }
 
 function readTarget(target: StopTarget, names: readonly string[]): StopTarget {

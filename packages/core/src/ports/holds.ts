@@ -67,6 +67,8 @@ export interface HeldState {
   readonly isExpired: boolean
   /** Who created the transfer; null where the enqueue did not say. */
   readonly createdBy: string | null
+  /** Who created the transfers in whose place it was resubmitted, in the order of their names. Absent where a backend has none. */
+  readonly earlierCreators?: readonly string[] | undefined
   /** By name and policy; none where it is not held. */
   readonly holds: readonly Hold[]
   /** Also those of a transfer that has been sent since, the oldest first. */

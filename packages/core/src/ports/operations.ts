@@ -58,8 +58,8 @@ export interface Operations<Tx> {
   state(tx?: Tx): Promise<SendingState>
   /** Stops new requests for the target from the commit on. False when it is already stopped. */
   addStop(tx: Tx, target: StopTarget, note: OperatorNote): Promise<boolean>
-  /** Ends a stop. False when there is none. */
-  endStop(tx: Tx, target: StopTarget): Promise<boolean>
+  /** Ends a stop, or only the one of a moment. False when there is none. */
+  endStop(tx: Tx, target: StopTarget, since?: string): Promise<boolean>
   /** Adopts this database as the engine's own. */
   adoptDatabase(tx: Tx, adoption: Adoption): Promise<void>
   /** Stops all sending until a reconciliation. False when the database is already fenced. */

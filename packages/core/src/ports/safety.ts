@@ -21,12 +21,15 @@ export type Resolution = OperatorNote &
         readonly notPaid?: undefined
         /** The account's transfer that has that id now and loses it: it becomes blocked, or stays as it ended. */
         readonly insteadOf?: string | undefined
+        /** True where the service was not asked for the id, or has another transfer there: for the audit. */
+        readonly unchecked?: true | undefined
       }
     | {
         /** It is certain that nothing was paid and that nothing will be. */
         readonly notPaid: true
         readonly remoteId?: undefined
         readonly insteadOf?: undefined
+        readonly unchecked?: undefined
       }
   )
 

@@ -8,6 +8,7 @@ import { ActionDialog } from '../parts/action-dialog.tsx'
 import { capitalize, Moment, writeAge, writeCount } from '../parts/format.tsx'
 import { Facts, Page, Panel } from '../parts/page.tsx'
 import { Read } from '../parts/states.tsx'
+import { describeStopBefore } from '../parts/stops.ts'
 
 type Account = Answer<'GET /accounts/:accountId'>
 
@@ -22,16 +23,26 @@ const effects = {
 
 type Verb = keyof typeof effects
 
-const offerOf = (verb: Verb, accountId: string): Offer => {
+/** For who names an account that has no transfer here: another one goes on. */
+const doubtOf = (accountId: string, no = 'No'): string =>
+  `${no} transfer of ${accountId} is known here: see whether its id is mistyped.`
+
+const offerOf = (verb: Verb, { accountId, stopped, known }: Account): Offer => {
   const label = capitalize(verb.replaceAll('-', ' '))
   return {
     ...{ label, title: `${label}: ${accountId}`, verb: label, isDangerous: verb === 'stop' || verb === 'pause' },
-    effect: <p>{effects[verb]}</p>,
+    effect: (
+      <p>
+        {effects[verb]} {known === false ? doubtOf(accountId) : ''}
+      </p>
+    ),
     async run(reason) {
       const place = `POST /accounts/:accountId/${verb}` as const satisfies Place
-      const { changed, count } = await call(place, { params: { accountId }, body: { reason } })
-      if (!changed) return 'It was so before; nothing was changed.'
-      return count === null ? `${label}: done.` : `${label}: ${writeCount(count)} transfers.`
+      const body = verb === 'start' && stopped !== null ? { reason, since: stopped.since } : { reason }
+      const { changed, count, stop, ...after } = await call(place, { params: { accountId }, body })
+      const doubt = after.known === false ? ` But ${doubtOf(accountId, 'no')}` : ''
+      if (!changed) return describeStopBefore(stop) + doubt
+      return (count === null ? `${label}: done.` : `${label}: ${writeCount(count)} transfers.`) + doubt
     },
   }
 }
@@ -48,7 +59,7 @@ export function AccountPage({ id }: { readonly id: string }) {
   const may = useMay()
   const account = useRead('GET /accounts/:accountId', { params: { accountId: id } }, { everyMs: 30_000 })
   const one = account.data
-  const offers = one === undefined || !may('act', id) ? [] : fitting(one).map((verb) => offerOf(verb, id))
+  const offers = one === undefined || !may('act', id) ? [] : fitting(one).map((verb) => offerOf(verb, one))
   return (
     <Page
       title={id}
@@ -87,15 +98,18 @@ export function AccountPage({ id }: { readonly id: string }) {
   )
 }
 
-function States({ of: { paused, stopped, credentialsRefused, throttledUntil } }: { readonly of: Account }) {
-  if (!paused && stopped === null && !credentialsRefused && throttledUntil === null) return null
+function States({ of: account }: { readonly of: Account }) {
+  const { accountId, paused, stopped, credentialsRefused, throttledUntil, known } = account
+  if (known !== false && !paused && stopped === null && !credentialsRefused && throttledUntil === null) return null
   return (
     <div className="banner stack" role="note">
+      {known === false ? <strong>{doubtOf(accountId)}</strong> : null}
       {paused ? <strong>Paused: nothing is submitted for it.</strong> : null}
       {stopped === null ? null : (
         <strong>
           Stopped since <Moment at={stopped.since} />
-          {stopped.actor === null ? '' : ` by ${stopped.actor}`}.
+          {stopped.actor === null ? '' : ` by ${stopped.actor}`}
+          {stopped.reason === null ? '.' : `: ${stopped.reason}`}
         </strong>
       )}
       {credentialsRefused ? <strong>The service refuses its credentials.</strong> : null}
@@ -111,11 +125,16 @@ function States({ of: { paused, stopped, credentialsRefused, throttledUntil } }:
 const names = ['ratePerSecond', 'concurrency', 'weight'] as const
 const labels = { ratePerSecond: 'Submissions a second', concurrency: 'Submissions at once', weight: 'Weight' } as const
 
+type Fields = Readonly<Record<string, string>>
+
 function Limits({ of: account, mayChange }: { readonly of: Account; readonly mayChange: boolean }) {
-  const [fields, setFields] = useState<Readonly<Record<string, string>>>()
+  const [fields, setFields] = useState<Fields>()
+  const [seen, see] = useState<Fields>({})
   const write = (value: number | null) => (value === null ? 'no limit' : String(value))
   const values = fields ?? {}
-  const isWrong = names.some((name) => Number.isNaN(Number(values[name] ?? '')))
+  // Only those: others may have changed the rest meanwhile.
+  const changed = names.filter((name) => values[name] !== seen[name])
+  const isReady = changed.length > 0 && changed.every((name) => !Number.isNaN(Number(values[name] ?? '')))
   return (
     <Panel
       title="Limits"
@@ -124,11 +143,11 @@ function Limits({ of: account, mayChange }: { readonly of: Account; readonly may
           <button
             type="button"
             className="button"
-            onClick={() =>
-              setFields(
-                Object.fromEntries(names.map((name) => [name, account[name] === null ? '' : String(account[name])])),
-              )
-            }
+            onClick={() => {
+              const now = names.map((name) => [name, account[name] === null ? '' : String(account[name])] as const)
+              setFields(Object.fromEntries(now))
+              see(Object.fromEntries(now))
+            }}
           >
             Change
           </button>
@@ -143,11 +162,16 @@ function Limits({ of: account, mayChange }: { readonly of: Account; readonly may
           fields === undefined
             ? undefined
             : {
-                ...{ title: `Limits of ${account.accountId}`, verb: 'Change', isReady: !isWrong },
-                effect: <p>They hold from the next claim on, in every worker. An empty field is no limit.</p>,
+                ...{ title: `Limits of ${account.accountId}`, verb: 'Change', isReady },
+                effect: (
+                  <p>
+                    What you change holds from the next claim on, in every worker; the rest stays as it is. An empty
+                    field is no limit.
+                  </p>
+                ),
                 async run(reason) {
                   const limits = Object.fromEntries(
-                    names.map((name) => [name, values[name] === '' ? null : Number(values[name])]),
+                    changed.map((name) => [name, values[name] === '' ? null : Number(values[name])]),
                   )
                   await call('PATCH /accounts/:accountId/limits', {
                     params: { accountId: account.accountId },

@@ -1,8 +1,10 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
-import { call, type Place } from '../api/client.ts'
+import { type Answer, call, type Place } from '../api/client.ts'
 import { useMay } from '../api/permissions.ts'
 import { useRead } from '../api/queries.ts'
 import { ActionButtons, type Offer } from '../parts/action-buttons.tsx'
+import { type Action, ActionDialog } from '../parts/action-dialog.tsx'
 import { capitalize, Moment, Money, toWords, writeCount } from '../parts/format.tsx'
 import { Facts, Id, Page, Panel } from '../parts/page.tsx'
 import { Read } from '../parts/states.tsx'
@@ -90,50 +92,27 @@ const Counts = ({ of: { counts } }: { readonly of: Batch }) => (
   <Facts of={Object.entries(counts).map(([name, count]) => [capitalize(name), writeCount(count)] as const)} />
 )
 
+type Seen = Answer<'GET /batches/:batchId/review'>
+
 function Review({ of: { id, accountId } }: { readonly of: Batch }) {
   const may = useMay()
   const review = useRead('GET /batches/:batchId/review', { params: { batchId: id } })
+  // What the person approves: the page goes on reading while the dialog is open.
+  const [seen, see] = useState<Seen>()
   return (
     <Panel title="Waits for approval">
       <Read of={review} what="Reading what waits for approval">
-        {({ transfers, totals, digest }) =>
-          transfers === 0 ? (
+        {(now) =>
+          now.transfers === 0 ? (
             <p className="muted">Nothing of this batch waits for approval.</p>
           ) : (
             <>
-              <p>
-                <strong>{writeCount(transfers)}</strong> transfers:{' '}
-                {Object.entries(totals).map(([currency, value]) => (
-                  <Money key={currency} value={value} currency={currency} />
-                ))}
-              </p>
+              <Sums of={now} />
               {may('approve', accountId) ? (
                 <div className="actions">
-                  <ActionButtons
-                    offers={[
-                      {
-                        ...{
-                          label: 'Approve the batch',
-                          title: 'Approve all of this batch',
-                          verb: `Approve ${writeCount(transfers)}`,
-                        },
-                        isReasonOptional: true,
-                        effect: (
-                          <p>Exactly these transfers: where one was added or changed since, nothing is approved.</p>
-                        ),
-                        async run(note) {
-                          const body = note === '' ? { digest } : { digest, note }
-                          const { result } = await call('POST /batches/:batchId/approve', {
-                            params: { batchId: id },
-                            body,
-                          })
-                          return `Approved: ${Object.entries(result)
-                            .map(([name, count]) => `${writeCount(count)} ${toWords(name)}`)
-                            .join(', ')}.`
-                        },
-                      },
-                    ]}
-                  />
+                  <button type="button" className="button" onClick={() => see(now)}>
+                    Approve the batch
+                  </button>
                 </div>
               ) : (
                 <p className="muted">You may not approve it.</p>
@@ -142,6 +121,34 @@ function Review({ of: { id, accountId } }: { readonly of: Batch }) {
           )
         }
       </Read>
+      <ActionDialog action={seen === undefined ? undefined : approvalOf(id, seen)} onClose={() => see(undefined)} />
     </Panel>
   )
 }
+
+const Sums = ({ of: { transfers, totals } }: { readonly of: Seen }) => (
+  <p>
+    <strong>{writeCount(transfers)}</strong> transfers:{' '}
+    {Object.entries(totals).map(([currency, value]) => (
+      <Money key={currency} value={value} currency={currency} />
+    ))}
+  </p>
+)
+
+const approvalOf = (batchId: string, seen: Seen): Action => ({
+  ...{ title: 'Approve all of this batch', verb: `Approve ${writeCount(seen.transfers)}`, isReasonOptional: true },
+  effect: (
+    <>
+      <Sums of={seen} />
+      <p>Exactly these transfers: where one was added or changed since, nothing is approved.</p>
+    </>
+  ),
+  async run(note) {
+    const { digest } = seen
+    const body = note === '' ? { digest } : { digest, note }
+    const { result } = await call('POST /batches/:batchId/approve', { params: { batchId }, body })
+    return `Approved: ${Object.entries(result)
+      .map(([name, count]) => `${writeCount(count)} ${toWords(name)}`)
+      .join(', ')}.`
+  },
+})

@@ -8,6 +8,7 @@ import { Moment, toWords, writeAge, writeCount, writeSpan } from '../parts/forma
 import { Page, Panel } from '../parts/page.tsx'
 import { Empty, Read } from '../parts/states.tsx'
 import { Badge } from '../parts/status.tsx'
+import { describeStopBefore } from '../parts/stops.ts'
 import { Charts } from './charts.tsx'
 import { Gateways } from './gateways.tsx'
 
@@ -89,11 +90,11 @@ function Sending() {
   return (
     <Read of={sending} what="Reading whether anything is sent">
       {({ unfamiliar, fence, stops }) => {
-        const isStopped = stops.some(({ scope }) => scope === 'all')
+        const whole = stops.find(({ scope }) => scope === 'all')
         const offers = !may('act')
           ? []
-          : isStopped
-            ? [stopOffer('Start sending', 'end', 'Workers send again, at once.')]
+          : whole !== undefined
+            ? [stopOffer('Start sending', 'end', 'Workers send again, at once.', whole.since)]
             : [
                 stopOffer(
                   'Stop sending',
@@ -134,11 +135,12 @@ function Sending() {
   )
 }
 
-const stopOffer = (label: string, verb: 'add' | 'end', effect: string) => ({
+const stopOffer = (label: string, verb: 'add' | 'end', effect: string, since?: string) => ({
   ...{ label, title: label, verb: label, isDangerous: verb === 'add', effect: <p>{effect}</p> },
   async run(reason: string) {
-    const { changed } = await call(`POST /stops/${verb}`, { body: { scope: 'all', reason } })
-    return changed ? `${label}: done.` : 'It was so before; nothing was changed.'
+    const body = { scope: 'all' as const, reason, ...(since === undefined ? {} : { since }) }
+    const { changed, stop } = await call(`POST /stops/${verb}`, { body })
+    return changed ? `${label}: done.` : describeStopBefore(stop)
   },
 })
 

@@ -10,22 +10,24 @@ export interface Offer extends Action {
 
 /** Buttons of actions, each of which asks before it does something. */
 export function ActionButtons({ offers, about = '' }: { readonly offers: readonly Offer[]; readonly about?: string }) {
-  const [chosen, choose] = useState<string>()
-  const offer = offers.find(({ label }) => label === chosen)
+  const [chosen, choose] = useState<Offer>()
+  const now = offers.find(({ label }) => label === chosen?.label)
+  // As it was when somebody chose it: the page goes on reading. Fields change while they are filled in.
+  const offer = now?.fields === undefined ? chosen : now
   return (
     <>
-      {offers.map(({ label }) => (
+      {offers.map((one) => (
         <button
-          key={label}
+          key={one.label}
           type="button"
           className="button"
-          {...(about === '' ? {} : { 'aria-label': `${label} ${about}` })}
-          onClick={() => choose(label)}
+          {...(about === '' ? {} : { 'aria-label': `${one.label} ${about}` })}
+          onClick={() => choose(one)}
         >
-          {label}
+          {one.label}
         </button>
       ))}
-      <ActionDialog action={offer} onClose={() => choose(undefined)}>
+      <ActionDialog action={chosen && offer} onClose={() => choose(undefined)}>
         {offer?.fields}
       </ActionDialog>
     </>

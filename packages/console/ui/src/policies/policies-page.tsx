@@ -13,7 +13,8 @@ import { describeConditions, describeConsequence, type PolicyData } from './poli
 export function PoliciesPage() {
   const may = useMay()
   const [version, showVersion] = useState<number>()
-  const [isEditing, edit] = useState(false)
+  // What somebody began with: the page goes on reading while they write.
+  const [begun, begin] = useState<Answer<'GET /policies'>>()
   const policies = useRead('GET /policies', { query: version === undefined ? {} : { version } }, { keep: true })
   const found = policies.data
   const newest = useRead('GET /policies', { query: {} })
@@ -22,15 +23,15 @@ export function PoliciesPage() {
       title="Policies"
       lead="Rules about transfers, judged when one is enqueued. What is held keeps its holds when they change."
       actions={
-        may('configure') && newest.data !== undefined && !isEditing ? (
-          <button type="button" className="button primary" onClick={() => edit(true)}>
+        may('configure') && newest.data !== undefined && begun === undefined ? (
+          <button type="button" className="button primary" onClick={() => begin(newest.data)}>
             Change the policies
           </button>
         ) : undefined
       }
     >
-      {isEditing && newest.data !== undefined ? (
-        <PolicyEditor current={newest.data} onClose={() => edit(false)} />
+      {begun !== undefined ? (
+        <PolicyEditor begun={begun} newest={newest.data ?? begun} onBegin={begin} onClose={() => begin(undefined)} />
       ) : (
         <Read of={policies} what="Reading the policies">
           {(shown) => (

@@ -1,10 +1,11 @@
 import { useState } from 'react'
 import type { Answer } from '../api/client.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'
+import { Moment } from '../parts/format.tsx'
 import { Panel } from '../parts/page.tsx'
 import { setPolicies } from './policies-page.tsx'
 import { Trial } from './policy-trial.tsx'
-import { describeConditions, describeConsequence, type PolicyData } from './policy-words.ts'
+import { describeChange, describeConditions, describeConsequence, type PolicyData } from './policy-words.ts'
 
 type Current = Answer<'GET /policies'>
 
@@ -51,16 +52,30 @@ const templates = {
   Refuse: { name: 'no-wires', when: { rails: ['wire'] }, refuse: 'no wires' },
 } as const
 
-/** Edits all policies as one text, says in words what it means, and sets it in place of the version that was read. */
-export function PolicyEditor({ current, onClose }: { readonly current: Current; readonly onClose: () => void }) {
-  const before = JSON.stringify(current.policies, null, 2)
+/** Edits all policies as one text, says in words what it means, and sets it in place of the version that somebody began with, and of no other. */
+export function PolicyEditor({
+  begun,
+  newest,
+  onBegin,
+  onClose,
+}: {
+  readonly begun: Current
+  /** As they are now: where it is another version, nothing can be set before somebody has seen it. */
+  readonly newest: Current
+  readonly onBegin: (current: Current) => void
+  readonly onClose: () => void
+}) {
+  const before = JSON.stringify(begun.policies, null, 2)
   const [text, setText] = useState(before)
   const [isAsking, ask] = useState(false)
   const { policies, problem } = readPolicies(text)
+  const change = policies === undefined ? undefined : describeChange(begun.policies, policies)
+  const isOvertaken = newest.version !== begun.version
+  const overtaken = isOvertaken ? <Overtaken begun={begun} newest={newest} /> : undefined
   const add = (template: object) => setText(JSON.stringify([...(policies ?? []), template], null, 2))
   return (
     <Panel
-      title={`In place of version ${current.version}`}
+      title={`In place of version ${begun.version}`}
       actions={Object.entries(templates).map(([label, template]) => (
         <button
           key={label}
@@ -73,6 +88,17 @@ export function PolicyEditor({ current, onClose }: { readonly current: Current; 
         </button>
       ))}
     >
+      {isOvertaken ? (
+        <>
+          {overtaken}
+          <div className="actions">
+            <button type="button" className="button" onClick={() => onBegin(newest)}>
+              Begin again with version {newest.version}
+            </button>
+            <span className="muted">Your text stays; it says then what it changes of that version.</span>
+          </div>
+        </>
+      ) : null}
       <div className="columns">
         <label className="field">
           <span>Policies, as JSON</span>
@@ -85,6 +111,7 @@ export function PolicyEditor({ current, onClose }: { readonly current: Current; 
         </label>
         <div>
           <h3>What it means</h3>
+          {change === undefined ? null : <p>{change}</p>}
           {policies === undefined ? (
             <p className="changed" role="status">
               {problem}
@@ -103,7 +130,7 @@ export function PolicyEditor({ current, onClose }: { readonly current: Current; 
           )}
         </div>
       </div>
-      {policies === undefined ? null : <Trial policies={policies} />}
+      {policies === undefined ? null : <Trial policies={policies} version={begun.version} />}
       <div className="dialog-actions">
         <button type="button" className="button" onClick={onClose}>
           Back
@@ -111,7 +138,7 @@ export function PolicyEditor({ current, onClose }: { readonly current: Current; 
         <button
           type="button"
           className="button primary"
-          disabled={policies === undefined || text === before}
+          disabled={policies === undefined || text === before || isOvertaken}
           onClick={() => ask(true)}
         >
           Set them …
@@ -124,20 +151,34 @@ export function PolicyEditor({ current, onClose }: { readonly current: Current; 
             ? undefined
             : {
                 ...{ title: 'Set the policies', verb: 'Set them', isDangerous: policies.length === 0 },
+                isReady: !isOvertaken,
                 effect: (
                   <p>
-                    All policies are replaced, from the commit on. Where somebody has set others since version{' '}
-                    {current.version}, nothing is done.
+                    All policies are replaced, from the commit on. {change} Where somebody has set others since version{' '}
+                    {begun.version}, nothing is done.
                   </p>
                 ),
                 async run(reason) {
-                  const done = await setPolicies(policies, current.version, reason)
+                  const done = await setPolicies(policies, begun.version, reason)
                   onClose()
                   return done
                 },
               }
         }
-      />
+      >
+        {overtaken}
+      </ActionDialog>
     </Panel>
   )
 }
+
+/** Says who has set other policies meanwhile, and what these are. */
+const Overtaken = ({ begun, newest }: { readonly begun: Current; readonly newest: Current }) => (
+  <div className="banner stack" role="status">
+    <strong>
+      {newest.actor ?? 'Somebody'} has set version {newest.version} <Moment at={newest.setAt} />
+      {newest.reason === null ? '' : `: ${newest.reason}`}
+    </strong>
+    <span>{describeChange(begun.policies, newest.policies)}</span>
+  </div>
+)

@@ -8,10 +8,20 @@ import { Badge } from '../parts/status.tsx'
 const tones = { approval: 'busy', hold: 'warn', screen: 'warn', refuse: 'bad' } as const
 
 /** Tries policies with the newest transfers, before they hold for any. */
-export function Trial({ policies }: { readonly policies: readonly Record<string, unknown>[] }) {
-  const text = JSON.stringify(policies)
+export function Trial({
+  policies,
+  version,
+}: {
+  readonly policies: readonly Record<string, unknown>[]
+  /** The version that they would replace. */
+  readonly version: number
+}) {
+  const text = JSON.stringify([version, policies])
   const trial = useMutation({
-    mutationFn: async () => ({ text, said: await call('POST /policies/trial', { body: { policies: [...policies] } }) }),
+    mutationFn: async () => {
+      const body = { policies: [...policies], expectedVersion: version }
+      return { text, said: await call('POST /policies/trial', { body }) }
+    },
   })
   const said = trial.data?.text === text ? trial.data.said : undefined
   return (

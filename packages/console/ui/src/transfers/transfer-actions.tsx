@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { call, type Place } from '../api/client.ts'
 import { useMay } from '../api/permissions.ts'
 import { type Action, ActionDialog } from '../parts/action-dialog.tsx'
@@ -22,7 +22,7 @@ function fittingVerbs(
   if (!may('act', accountId)) return verbs
   const isBlocked = stage === 'blocked'
   if (isBlocked) verbs.push('resolve')
-  if (isBlocked || stage === 'awaiting_funds' || held.holds.some(({ name }) => name !== 'approval'))
+  if (isBlocked || stage === 'awaiting_funds' || findReleasable(held, may('approve', accountId)).length > 0)
     verbs.push('release')
   if (['queued', 'awaiting_funds', 'held'].includes(stage)) verbs.push('hold', 'cancel')
   if (stage === 'settled' && ['failed', 'canceled'].includes(status) && resubmittedAs === null) verbs.push('resubmit')
@@ -32,11 +32,14 @@ function fittingVerbs(
 /** How the screening stands that holds a transfer. */
 const screeningOf = ({ holds }: Timeline['held']) => holds.find(({ screening }) => screening !== undefined)?.screening
 
-/** The answer that holds a transfer, as it is shown. */
-const shownScreening = ({ held }: Timeline): Readonly<Record<string, string>> => {
-  const { asks = 0, case: named = '' } = screeningOf(held) ?? {}
-  return { asks: String(asks), case: named }
-}
+type Hold = Timeline['held']['holds'][number]
+
+/** The holds that the person may end by a release: that of screening asks for more. */
+const findReleasable = ({ holds }: Timeline['held'], mayApprove: boolean): readonly Hold[] =>
+  holds.filter(({ name }) => name !== 'approval' && (name !== 'screening' || mayApprove))
+
+/** Names a hold among those of a transfer. */
+const keyOf = ({ name, policy = '' }: Hold): string => `${name} ${policy}`
 
 const titles: Readonly<Record<Verb, string>> = {
   ...{
@@ -50,14 +53,23 @@ const titles: Readonly<Record<Verb, string>> = {
   ...{ resolve: 'Resolve', resubmit: 'Resubmit' },
 }
 
+/** What was chosen, about the transfer as it was then. */
+interface Chosen {
+  readonly verb: Verb
+  readonly of: Timeline
+  /** Those that may be released. */
+  readonly holds: readonly Hold[]
+}
+
 /** Buttons for what can be done, and the dialog of the one that is pressed. */
-export function TransferActions({ of, changed }: { readonly of: Timeline; readonly changed?: ReactNode }) {
+export function TransferActions({ of }: { readonly of: Timeline }) {
   const may = useMay()
-  const [verb, choose] = useState<Verb>()
+  // What the person has seen: the page goes on reading while the dialog is open.
+  const [chosen, choose] = useState<Chosen>()
   const [fields, setFields] = useState<Readonly<Record<string, string>>>({})
   const verbs = fittingVerbs(of, may)
-  const action = verb === undefined ? undefined : actionOf(verb, of, fields)
-  if (verbs.length === 0 && verb === undefined) return null
+  const action = chosen === undefined ? undefined : actionOf(chosen, fields)
+  if (verbs.length === 0 && chosen === undefined) return null
   return (
     <>
       {verbs.map((one) => (
@@ -66,17 +78,17 @@ export function TransferActions({ of, changed }: { readonly of: Timeline; readon
           type="button"
           className={`button${one === 'approve' || one === 'resolve' ? ' primary' : ''}`}
           onClick={() => {
-            // What the person sees now: the page goes on reading while the dialog is open.
-            setFields(one === 'answer' ? shownScreening(of) : {})
-            choose(one)
+            const holds = findReleasable(of.held, may('approve', of.transfer.accountId))
+            // That of people, as the API ends it where it is told no other.
+            setFields({ hold: holds.map(keyOf).find((key) => key === 'operator ') ?? '' })
+            choose({ verb: one, of, holds })
           }}
         >
           {titles[one]}
         </button>
       ))}
       <ActionDialog action={action} onClose={() => choose(undefined)}>
-        {changed}
-        {verb === undefined ? null : <Fields verb={verb} of={of} fields={fields} set={setFields} />}
+        {chosen === undefined ? null : <Fields {...chosen} fields={fields} set={setFields} />}
       </ActionDialog>
     </>
   )
@@ -84,7 +96,7 @@ export function TransferActions({ of, changed }: { readonly of: Timeline; readon
 
 const simple = { hold: 'hold', cancel: 'cancel', reject: 'reject' } as const
 
-function actionOf(verb: Verb, of: Timeline, fields: Readonly<Record<string, string>>): Action {
+function actionOf({ verb, of, holds }: Chosen, fields: Readonly<Record<string, string>>): Action {
   const { transfer } = of
   const params = { transferId: transfer.id }
   const title = `${titles[verb]} ${transfer.amount.value} ${transfer.amount.currency}`
@@ -104,7 +116,7 @@ function actionOf(verb: Verb, of: Timeline, fields: Readonly<Record<string, stri
           : 'Approved. It goes to the queue.'
       },
     }
-  if (verb === 'release') return releaseAction(title, of, fields)
+  if (verb === 'release') return releaseAction(title, params, holds, fields)
   if (verb === 'resolve') return resolveAction(title, params, fields)
   if (verb === 'resubmit') return resubmitAction(title, params, fields)
   if (verb === 'answer') return screeningAction(title, of, fields)
@@ -117,36 +129,42 @@ function actionOf(verb: Verb, of: Timeline, fields: Readonly<Record<string, stri
     ...{ title, verb: titles[verb], isDangerous: verb !== 'hold', effect: <p>{effects[verb]}</p> },
     async run(reason) {
       const place = `POST /transfers/:transferId/${simple[verb]}` as const satisfies Place
-      const { changed } = await call(place, { params, body: { reason } })
-      return changed ? `${titles[verb]}: done.` : 'It was so before; nothing was changed.'
+      const { changed, held } = await call(place, { params, body: { reason } })
+      return changed ? `${titles[verb]}: done.` : describeHeldBefore(held)
     },
   }
 }
 
+/** Says whose hold it is that somebody has put a second one on. */
+function describeHeldBefore({ holds }: Timeline['held']): string {
+  const first = holds.find(({ name }) => name === 'operator')
+  if (first?.actor === undefined) return 'It was so before; nothing was changed.'
+  return `Nothing was changed: ${first.actor} holds it since ${first.since} (${first.why}). Whoever ends that hold lets it go.`
+}
+
 const releaseAction = (
   title: string,
-  { transfer, held }: Timeline,
+  params: { readonly transferId: string },
+  holds: readonly Hold[],
   { hold = '' }: Readonly<Record<string, string>>,
 ): Action => ({
-  ...{ title, verb: 'Release' },
+  ...{ title, verb: 'Release', isReady: holds.length === 0 || hold !== '' },
   effect: (
     <p>One hold ends, or what is blocked or waits returns to the queue with its own key. An approval stays missing.</p>
   ),
   async run(reason) {
-    const chosen = held.holds[Number(hold === '' ? firstRelease(held.holds) : hold)]
-    const body =
-      chosen === undefined || chosen.name === 'approval'
-        ? { reason }
-        : { reason, hold: chosen.name as 'operator', ...(chosen.policy === undefined ? {} : { policy: chosen.policy }) }
+    const chosen = holds.find((one) => keyOf(one) === hold)
+    const named = chosen && {
+      ...{ hold: chosen.name as 'operator', since: chosen.since },
+      ...(chosen.policy === undefined ? {} : { policy: chosen.policy }),
+    }
     const { transfer: after } = await call('POST /transfers/:transferId/release', {
-      params: { transferId: transfer.id },
-      body,
+      params,
+      body: { reason, ...named },
     })
     return after.stage === 'held' ? 'Released. Another hold is left.' : 'Released. It goes to the queue.'
   },
 })
-
-const firstRelease = (holds: Timeline['held']['holds']): number => holds.findIndex(({ name }) => name !== 'approval')
 
 const resolveAction = (
   title: string,
@@ -185,9 +203,10 @@ const resubmitAction = (
 
 const screeningAction = (
   title: string,
-  { transfer }: Timeline,
-  { result = '', asks = '', case: named = '' }: Readonly<Record<string, string>>,
+  { transfer, held }: Timeline,
+  { result = '' }: Readonly<Record<string, string>>,
 ): Action => {
+  const { asks = 0, case: named = '' } = screeningOf(held) ?? {}
   return {
     ...{ title, verb: 'Answer', isDangerous: true, isReady: result !== '' },
     effect: (
@@ -200,7 +219,7 @@ const screeningAction = (
       const said = result === 'pass' ? 'pass' : 'refuse'
       const { transfer: after, changed } = await call('POST /transfers/:transferId/answer-screening', {
         params: { transferId: transfer.id },
-        body: { reason, result: said, asks: Number(asks) },
+        body: { reason, result: said, asks },
       })
       if (!changed) return `Screening holds it no more, so nothing was changed: it is ${after.status}.`
       if (said === 'refuse') return 'Refused: it ends as canceled.'
@@ -211,12 +230,11 @@ const screeningAction = (
 
 function Fields({
   verb,
-  of: { held, transfer, otherGateways },
+  of: { transfer, otherGateways },
+  holds,
   fields,
   set,
-}: {
-  readonly verb: Verb
-  readonly of: Timeline
+}: Chosen & {
   readonly fields: Readonly<Record<string, string>>
   readonly set: (fields: Readonly<Record<string, string>>) => void
 }) {
@@ -229,23 +247,17 @@ function Fields({
       <input value={fields[name] ?? ''} onChange={(event) => put(name, event.target.value)} maxLength={255} />
     </label>
   )
-  if (verb === 'release' && held.holds.some(({ name }) => name !== 'approval'))
+  if (verb === 'release' && holds.length > 0)
     return (
-      <label className="field">
-        <span>Hold</span>
-        <select
-          value={fields['hold'] ?? String(firstRelease(held.holds))}
-          onChange={(event) => put('hold', event.target.value)}
-        >
-          {held.holds.map(({ name, policy, why }, at) =>
-            name === 'approval' ? null : (
-              <option key={`${name} ${policy ?? ''}`} value={at}>
-                {name} {policy ?? ''}: {why}
-              </option>
-            ),
-          )}
-        </select>
-      </label>
+      <Choice
+        label="Hold"
+        value={fields['hold'] ?? ''}
+        put={(value) => put('hold', value)}
+        options={[
+          ...(fields['hold'] === '' ? ([['', 'choose']] as const) : []),
+          ...holds.map((one) => [keyOf(one), `${keyOf(one)}: ${one.why}`] as const),
+        ]}
+      />
     )
   if (verb === 'resubmit')
     return (

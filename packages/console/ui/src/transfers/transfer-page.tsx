@@ -147,6 +147,9 @@ function Holds({ of: { held, transfer } }: { readonly of: Timeline }) {
           Missing:{' '}
           {held.missing.map(({ count = 1, roles }) => `${count} of ${roles?.join(' or ') ?? 'anybody'}`).join(', ')}.{' '}
           {held.createdBy === null ? '' : `Not ${held.createdBy}, who created it.`}
+          {held.earlierCreators === undefined || held.earlierCreators.length === 0
+            ? ''
+            : ` Not ${held.earlierCreators.join(' or ')}, who created one in whose place it is.`}
         </p>
       )}
       {may('approve', transfer.accountId) || may('act', transfer.accountId) ? null : (
