@@ -1,7 +1,7 @@
--- Writes whose money incoming wires are, {fact_id, rail, kind, mark, transfer_id, is_own, is_accepted, is_compared} each, and returns the marks that are
--- foreign. A fact with such a mark gets none of the others, unless a person accepts it; one that is compared alone gets none. `is_own`: a person has
--- accepted a fact of this transfer with the mark. A mark is that of the first one, and waits for others that write the same; all in one order, so that
--- nobody deadlocks. The answer is read anew, since a wait may have been for another transfer.
+-- Writes whose money incoming wires are, {fact_id, rail, kind, mark, transfer_id, is_accepted, is_compared} each, and returns the marks that are foreign. A
+-- fact with such a mark gets none of the others, unless a person accepts it: then it gets all of them, since one wire is credited once. What is compared
+-- alone gets none. A mark is that of the first one, and waits for others that write the same; all in one order, so that nobody deadlocks. The answer is
+-- read anew, since a wait may have been for another transfer.
 create or replace function {{schema}}.arrival_mark_claim(p_marks jsonb) returns table (fact_id text, kind text, mark text, owner text) language plpgsql
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -13,5 +13,9 @@ begin
    order by f.rail, f.kind, f.mark
       on conflict do nothing;
   return query select f.fact_id, f.kind, f.mark, f.owner from {{schema}}.arrival_mark_find(p_marks) f where f.is_foreign;
+  update {{schema}}.arrival_mark m set transfer_id = f.transfer_id
+    from {{schema}}.arrival_mark_find(p_marks) f
+   where f.is_accepted and f.is_compared is not true and f.is_foreign
+     and m.rail = f.rail and m.kind = f.kind and m.mark = f.mark;
 end
 $$;

@@ -83,6 +83,53 @@ describe('a deposit with the reference of another one', () => {
   })
 })
 
+describe('a deposit whose reference is that of another one in another case', () => {
+  const refusal = { outcome: 'held', reason: 'reference_reused' }
+  const ach = (reference: string, day = '2026-11-02') =>
+    factOf(reference, { transferType: 'ach_credit', details: { receivedAt: `${day}T15:00:00Z` } })
+  const decide = async (reference: string) => {
+    const [held] = (await exceptions()).filter((one) => one.reference === reference)
+    const decision = { action: 'apply', by: 'ops@example.com' } as const
+    await inTransaction(context, (tx) => resolveRailException(tx, context, held?.id ?? '', decision))
+  }
+  const down = () => ({
+    ...context,
+    rails: { ...context.rails, validate: () => Promise.reject(new Error('The rail is down.')) },
+  })
+
+  it('is credited once where the first one was interrupted', async () => {
+    await expect(applyDeposit(down(), ach('Trace1'))).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(await applyDeposit(context, ach('TRACE1'))).toEqual(refusal)
+    const before = await settlement()
+    await decide('TRACE1')
+    const credited = await applyDeposit(context, ach('TRACE1'))
+    expect(credited).toMatchObject({ outcome: 'credited' })
+    expect(await applyDeposit(context, ach('Trace1'))).toEqual(credited)
+    expect(await settlement()).toBe(before + 75)
+  })
+
+  it.each(['credited', 'returned'])('is not credited where the first one was %s', async (outcome) => {
+    const accountNumber = outcome === 'returned' ? '1' : automations.accountNumberOf(automation)
+    expect(await applyDeposit(context, { ...ach(`R${outcome}`), accountNumber })).toMatchObject({ outcome })
+    expect(await applyDeposit(context, ach(`r${outcome}`))).toEqual(refusal)
+    await expect(decide(`r${outcome}`)).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('is credited once for another day', async () => {
+    await applyDeposit(context, ach('Trace3'))
+    for (const reference of ['Trace3', 'TRACE3'])
+      expect(await applyDeposit(context, ach(reference, '2026-11-03'))).toEqual(refusal)
+    await decide('Trace3')
+    await expect(decide('TRACE3')).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('is the same where the first one came before facts were stored', async () => {
+    const first = await applyDeposit(context, ach('Trace4'))
+    await inspect(context.pool).query(`delete from ${context.schema}.rail_fact where reference = 'Trace4'`)
+    expect(await applyDeposit(context, ach('TRACE4'))).toEqual(first)
+  })
+})
+
 describe('a deposit with the reference and the amount of an earlier one', () => {
   const on = (reference: string, receivedAt: string | null) => factOf(reference, { details: { receivedAt } })
   const held = { outcome: 'held', reason: 'reference_reused' }

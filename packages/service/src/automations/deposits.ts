@@ -173,7 +173,7 @@ async function writeVerdict(
   return { outcome: 'returned', reason }
 }
 
-/** A deposit by its rail and the bank's reference; `undefined` when there was none. */
+/** A deposit by its rail and the bank's reference, in any case; `undefined` when there was none. */
 export async function findDeposit(
   executor: Executor | Tx,
   context: Pick<ServiceContext, 'schema'>,
@@ -301,7 +301,7 @@ const insertDeposit = statement(
   `insert into {{schema}}.automation_deposit
      (id, transfer_type, reference, automation_id, account_id, amount_value, amount_currency, transfer_id, created_at)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-   on conflict (transfer_type, reference) do nothing
+   on conflict do nothing
    returning id`,
 )
 
@@ -317,6 +317,6 @@ const returnDeposit = statement(
 
 const selectDeposit = statement(
   'automation_deposit_select',
-  `select ${listOf(readDeposit)} from {{schema}}.automation_deposit where transfer_type = $1 and reference = $2`,
+  `select ${listOf(readDeposit)} from {{schema}}.automation_deposit where transfer_type = $1 and lower(reference) = lower($2)`,
   readDeposit,
 )

@@ -205,8 +205,7 @@ async function applyRest(
     if ((await findReceipt(tx, context, one)) !== undefined) continue
     // The engine has just accepted the payment under it, and says nothing of an observation that changes nothing.
     const { reference } = applied
-    const accepts = one.exceptionReason === 'reused_mark' ? (['reused_mark'] as const) : undefined
-    if ((await judgeAgain(tx, context, one, { reference, ...(accepts && { accepts }) })) !== undefined) continue
+    if ((await judgeAgain(tx, context, one, { reference })) !== undefined) continue
     await writeResolution(tx, context, one, resolution)
   }
 }

@@ -50,9 +50,12 @@ function held<T extends JudgedTransfer>(
   return isAmount || !isOfTransfer(reason) ? transfer : { ...transfer, wasHeld: true }
 }
 
-/** What is tried again may get marks of its own. */
+/** What is tried again may get marks of its own. `rail_fact_last_retried` says the same of stored facts. */
 function behindFailure<T extends JudgedTransfer>(transfer: T, fact: RailFact): T {
-  const progress = transfer.progress.map((one) => (one.isApplied ? { ...one, isEnded: true } : one))
+  const failedAt = Date.parse(fact.failure?.occurredAt ?? '')
+  // An earlier failure in other words.
+  const isOutdated = transfer.progress.some((one) => one.isApplied && Date.parse(one.fact.reachedAt ?? '') >= failedAt)
+  const progress = transfer.progress.map((one) => (one.isApplied && !isOutdated ? { ...one, isEnded: true } : one))
   const { earlierReturns = [] } = transfer
   return {
     ...transfer,

@@ -18,15 +18,13 @@ export interface ReportedArrival {
   readonly transferId: string
   readonly rail: string
   readonly marks: readonly ReportedMark[]
-  /** True where a person credits it, whoever has its wire: it gets its free marks all the same. Default false. */
+  /** True where a person credits it, whoever has its wire: its marks are those of its transfer from then on. Default false. */
   readonly isAccepted?: boolean | undefined
-  /** True for one that says that the wire went back, or was refused: it gets no marks. Default false. */
-  readonly isCompared?: boolean | undefined
 }
 
-/** A mark, and whether a person has credited its transfer another report with it. */
+/** A mark. With `isCompared` its transfer does not get it. Default false. */
 export interface ReportedMark extends ArrivalMark {
-  readonly isOwn?: boolean | undefined
+  readonly isCompared?: boolean | undefined
 }
 
 /** A report of a wire that another transfer has. */
@@ -39,10 +37,10 @@ export interface ReusedWire {
 /** Longest mark that is compared. Nothing names a wire by more. */
 const longest = 255
 
-/** What names the incoming wire of a report. IMADs are compared without white space and in any case. */
+/** What names the incoming wire of a report, in any case. IMADs are compared without white space, too. */
 export function arrivalMarksOf({ source }: Pick<RailFact, 'source'>): readonly ArrivalMark[] {
   const named = [
-    { kind: 'source', mark: source?.transactionId ?? '' },
+    { kind: 'source', mark: source?.transactionId?.toUpperCase() ?? '' },
     { kind: 'imad', mark: imadOf(source) ?? '' },
   ] as const
   return named.filter(({ mark }) => mark !== '' && mark.length <= longest)
@@ -84,10 +82,10 @@ function groupsOf(arrivals: readonly ReportedArrival[]): readonly (readonly Repo
 /** In the place of a transfer, where a wire is named for several. No id is empty. */
 const several = ''
 
-const rowsOf = ({ factId, transferId, rail, marks, isAccepted, isCompared }: ReportedArrival) =>
-  marks.map(({ kind, mark, isOwn }) => ({
+const rowsOf = ({ factId, transferId, rail, marks, isAccepted }: ReportedArrival) =>
+  marks.map(({ kind, mark, isCompared }) => ({
     ...{ fact_id: factId, rail, kind, mark, transfer_id: transferId },
-    ...{ is_own: isOwn, is_accepted: isAccepted, is_compared: isCompared },
+    ...{ is_accepted: isAccepted, is_compared: isCompared },
   }))
 
 const claim = statement(

@@ -14,8 +14,6 @@ export interface EarlierProgress {
   readonly isAgain?: boolean | undefined
   /** True for a settlement of another amount than its transfer had, which a person has accepted. */
   readonly isPart?: boolean | undefined
-  /** True for a wire that another transfer has, and that a person has credited all the same. */
-  readonly isReused?: boolean | undefined
   /** True for one that was applied before a failure that is tried again: what comes behind that may have marks of its own. */
   readonly isEnded?: boolean | undefined
 }

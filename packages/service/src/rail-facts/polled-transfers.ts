@@ -25,6 +25,11 @@ export function createPolledTransfers(
     const polled = new Map(rows.map((one) => [one.id, one]))
     return transferIds.map((id) => polled.get(id))
   }, limits)
+  const mayBePaid = batch(async (transferIds: readonly string[]) => {
+    const rows = await run(asSystem(context), context, selectPaid, [transferIds])
+    const paid = new Set(rows.map(({ id }) => id))
+    return transferIds.map((id) => paid.has(id))
+  }, limits)
   const railOf = batch(async (transferIds: readonly string[]) => {
     const rows = await run(asSystem(context), context, selectRails, [transferIds])
     const rails = new Map(rows.map(({ id, rail }) => [id, rail]))
@@ -32,6 +37,7 @@ export function createPolledTransfers(
   }, limits)
   return {
     isAwaited,
+    mayBePaid,
     railOf,
     async expect({ transferId, accountId, source, amount }, reference) {
       const system = asSystem(context)
@@ -69,6 +75,17 @@ const selectAwaited = statement(
     where t.id = any ($1) and t.wire_instructions is not null and t.status in ('pending', 'processing') and not exists (
       select from {{schema}}.rail_fact f
        where f.transfer_id = t.id and f.kind in ('accepted', 'settled') and f.applied_at is not null
+    )`,
+  rowDecoder('transfer', { id: Column.text }),
+)
+
+const selectPaid = statement(
+  'transfer_select_paid',
+  `select given.id from unnest($1::text[]) as given (id)
+    where exists (
+      select from {{schema}}.rail_fact f
+       where f.transfer_id = given.id and f.kind in ('accepted', 'settled') and f.resolution is distinct from 'dismissed'
+         and (f.exception_reason is null or {{schema}}.is_of_transfer(f.exception_reason))
     )`,
   rowDecoder('transfer', { id: Column.text }),
 )
@@ -123,7 +140,7 @@ const selectPolled = statement(
      from {{schema}}.transfer t
     cross join lateral (select {{schema}}.rail_fact_last_retried(t.id) as id offset 0) retried
      left join lateral (
-       select bool_or(o.exception_reason is not null and o.resolved_at is null) as is_disputed,
+       select bool_or((o.exception_reason is not null and o.resolved_at is null) or o.is_given) as is_disputed,
               bool_or(o.applied_at is null and o.kind in ('accepted', 'settled')
                 and {{schema}}.is_of_transfer(o.exception_reason)) as has_others,
               coalesce(bool_or(
@@ -138,7 +155,16 @@ const selectPolled = statement(
               ) as applied
          from (
            select f.kind, f.applied_at, f.exception_reason, f.resolved_at, f.resolution, f.payload,
-                  f.kind in ('accepted', 'settled') and f.id > coalesce(retried.id, '') as is_current
+                  f.kind in ('accepted', 'settled') and f.id > coalesce(retried.id, '') as is_current,
+                  -- A person has given its wire to another transfer.
+                  t.wire_instructions is not null and f.kind in ('accepted', 'settled') and f.applied_at is not null and exists (
+                    select from (values
+                      ('source', upper(f.payload #>> '{source,transactionId}')),
+                      ('imad', upper(regexp_replace(f.payload #>> '{source,paymentDetails,imad}', '\\s', '', 'g')))
+                    ) as n(kind, mark)
+                      join {{schema}}.arrival_mark m on m.rail = t.source_transfer_type and m.kind = n.kind and m.mark = n.mark
+                     where m.transfer_id <> t.id
+                  ) as is_given
              from {{schema}}.rail_fact f
             where f.transfer_id = t.id and f.kind in ('accepted', 'settled', 'rejected', 'returned', 'canceled', 'unreadable')
          ) o

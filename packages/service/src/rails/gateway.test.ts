@@ -31,6 +31,7 @@ const railsOf = (answer: RailAnswer, payment?: RailPayment): Rails => ({
 const transfersWith = (members: Partial<PolledTransfers>): PolledTransfers => ({
   expect: async () => undefined,
   isAwaited: async () => false,
+  mayBePaid: async () => false,
   railOf: async () => 'wire',
   admit: async (_, payment) => payment,
   ...members,
@@ -109,6 +110,13 @@ describe('submit', () => {
     const refused = { outcome: 'rejected', code: 'closed', detail: 'Closed' } as const
     const gateway = railsGateway(railsOf(refused), async () => instruction)
     expect(await gateway.submit(submission, options)).toEqual({ ...refused, keyEvaluated: true })
+  })
+
+  it('does not take a refusal for an end where its rail has reported the payment', async () => {
+    const refused = { outcome: 'rejected', code: 'duplicate', detail: '' } as const
+    const transfers = transfersWith({ mayBePaid: async () => true })
+    const gateway = railsGateway(railsOf(refused), async () => instruction, transfers)
+    expect(await gateway.submit(submission, options)).toMatchObject({ outcome: 'unknown' })
   })
 
   it('sends nothing that may not begin any more once the instruction is read', async () => {

@@ -21,6 +21,8 @@ export interface PolledTransfers {
    * False for every other transfer.
    */
   isAwaited(transferId: string): Promise<boolean>
+  /** True where its rail has reported that the payment of a transfer is under way or settled, and no person has dismissed that. */
+  mayBePaid(transferId: string): Promise<boolean>
   /** Name of the rail that has the payment of a transfer; `undefined` when there is no such transfer. */
   railOf(transferId: string): Promise<string | undefined>
   /** The payment of a transfer as far as a poll may say it: as the rail says it, or as still under way. */
@@ -79,7 +81,10 @@ export function railsGateway(
         if (signal.aborted || mayBegin?.() === false) return notBegun
         return await rails.submit(instruction, { signal })
       })
-      if (transfers === undefined || !isInboundWire(instruction) || !('reference' in answer)) return resultOf(answer)
+      if (transfers === undefined) return resultOf(answer)
+      // Such as that of a request whose answer was lost: the rail refuses its repeat.
+      if (answer.outcome === 'rejected' && (await transfers.mayBePaid(transferId))) return contradicted(answer)
+      if (!isInboundWire(instruction) || !('reference' in answer)) return resultOf(answer)
       const { reference } = answer
       await transfers.expect(instruction, reference)
       // The wire may have come before, and its fact may be held.
@@ -99,6 +104,12 @@ export function railsGateway(
     },
   }
 }
+
+/** A person has to say what became of it. */
+const contradicted = ({ code }: { readonly code: string }): SubmitResult => ({
+  outcome: 'unknown',
+  detail: `refused (${code}), and reported as paid or under way`,
+})
 
 const notBegun: RailAnswer = { outcome: 'throttled', detail: 'not sent: it may not begin any more' }
 

@@ -1,6 +1,6 @@
 import type { ServiceContext, Tx } from '../context.ts'
-import { isProgress } from '../rail-facts/arrival.ts'
-import { type ArrivalMark, arrivalMarksOf, claimArrivals } from '../rail-facts/arrival-marks.ts'
+import { isProgress, mayBeSameArrival } from '../rail-facts/arrival.ts'
+import { arrivalMarksOf, claimArrivals, type ReportedMark } from '../rail-facts/arrival-marks.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import type { RailFact } from '../rails/port.ts'
 import type { KnownTransfer } from './known-transfer.ts'
@@ -15,7 +15,8 @@ interface ArrivedFact {
 
 /**
  * Writes whose wires facts report, where they name their transfers rightly. What says that a wire went back is only compared. Resolves with the transfers
- * that have the wires of facts already, by the ids of the facts: but for those of which a person has credited another report.
+ * that have the wires of facts already, by the ids of the facts. A person who credits one all the same gives its wire to its transfer: then the further
+ * reports of the other one have it no more, also those without its mark.
  */
 export async function findMarkOwners(
   tx: Tx,
@@ -27,15 +28,21 @@ export async function findMarkOwners(
     const transfer = known.get(id)
     if (fact === undefined || transfer === undefined || !(isProgress(fact) || isGone(fact))) return []
     if (!isOfWire(fact, transfer, reference)) return []
-    const accepted = transfer.progress.filter((one) => one.isReused === true).flatMap((one) => arrivalMarksOf(one.fact))
-    const isOwn = ({ kind, mark }: ArrivalMark) => accepted.some((own) => own.kind === kind && own.mark === mark)
-    const marks = arrivalMarksOf(fact).map((one) => ({ ...one, isOwn: isOwn(one) }))
     const isAccepted = accepts?.includes('reused_mark')
-    return [{ factId: id, transferId: transfer.id, rail: transfer.rail, marks, isAccepted, isCompared: isGone(fact) }]
+    const own = arrivalMarksOf(fact).map((one) => ({ ...one, isCompared: isGone(fact) }))
+    const marks = [...own, ...appliedMarksOf(fact, transfer)]
+    return [{ factId: id, transferId: transfer.id, rail: transfer.rail, marks, isAccepted }]
   })
   const reused = await claimArrivals(tx, context, arrivals)
   // The first one of several.
   return new Map(reused.toReversed().map(({ factId, owner }) => [factId, owner]))
+}
+
+/** Marks of the wire that was applied, where progress may be about that. A person may have given it to another transfer. */
+function appliedMarksOf(fact: RailFact, { progress }: KnownTransfer): readonly ReportedMark[] {
+  if (!isProgress(fact)) return []
+  const applied = progress.filter((one) => one.isApplied && mayBeSameArrival(fact, one.fact))
+  return applied.flatMap((one) => arrivalMarksOf(one.fact)).map((one) => ({ ...one, isCompared: true }))
 }
 
 const isGone = ({ kind }: RailFact) => kind === 'returned' || kind === 'rejected'

@@ -1,4 +1,5 @@
 import { OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { inClientTransaction, inWorkerTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { askFor } from '../database/asking-client.ts'
 import { afterConflicts } from '../database/conflict.ts'
@@ -22,7 +23,7 @@ type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
  * its instructions, the rail decides, outside any transaction. When the write is lost afterwards, a repeat makes up for it, or the
  * engine's next poll of the rail.
  *
- * @throws OutlayError `transfer_not_cancelable` when it is no longer pending or its money may have moved; `service_unavailable` when the
+ * @throws OutlayError `transfer_not_cancelable` when it is no longer pending, its money may have moved, or its rail has reported that it has; `service_unavailable` when the
  *   rail does not answer.
  */
 export async function cancelTransfer(
@@ -67,6 +68,7 @@ async function cancelUnsent(
   if (row.status !== 'pending') throw notCancelable(`it is ${row.status}`)
   // Of a deposit: only the mint is left, and without it the money would belong to nobody.
   if (row.automation_id !== null) throw notCancelable('its money has arrived')
+  await refuseSettled(tx, context, row)
   const isUnsent = row.wire_instructions === null && (await cancelInEngine(tx, context, transferId))
   return isUnsent ? await writeEnd(tx, context, row) : row
 }
@@ -81,10 +83,22 @@ async function writeCanceled(
   const row = await lock(tx, context, accountId, id)
   if (row === undefined || row.status === 'canceled') return row
   if (row.status !== 'pending') throw notCancelable(`it is ${row.status}`)
+  await refuseSettled(tx, context, row)
   if (!(await cancelInEngine(tx, context, id)) && remoteId !== undefined) {
     await context.engine.transfers.observe(tx, accountId, [{ remoteId, status: 'canceled', failure: null }])
   }
   return await writeEnd(tx, context, row)
+}
+
+/** Whatever its rail answers: a person may have to decide about the report, or the engine has yet to deliver it. What arrives for a wire is held. */
+async function refuseSettled(
+  tx: Tx,
+  context: ServiceContext,
+  { id, wire_instructions: wire }: TransferRow,
+): Promise<void> {
+  const [said] = wire === null ? await run(tx, context, selectSettled, [id]) : []
+  if (said?.isSettled === true || (await context.engine.transfers.get(id, tx))?.status === 'complete')
+    throw notCancelable('its rail has reported that it is settled')
 }
 
 /** False when a request for the transfer has left. */
@@ -119,6 +133,12 @@ async function lock(
 function notCancelable(why: string): OutlayError {
   return new OutlayError('transfer_not_cancelable', `The transfer cannot be canceled: ${why}.`)
 }
+
+const selectSettled = statement(
+  'transfer_select_settled',
+  'select {{schema}}.transfer_is_settled($1) as is_settled',
+  rowDecoder('transfer', { isSettled: Column.boolean }),
+)
 
 const lockTransfer = statement(
   'transfer_lock',

@@ -1,11 +1,12 @@
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { inspect } from '../../test/inspection.ts'
-import { sanctions } from '../../test/payments.ts'
+import { sanctions, testPayments } from '../../test/payments.ts'
 import {
   at,
   back,
   drawn,
+  type Fields,
   moved,
   observeComplete,
   paid,
@@ -19,17 +20,21 @@ import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { inTransaction } from '../context.ts'
 import { resolveRailException } from '../rail-exceptions/resolution.ts'
 import { isOfTransfer, type RailExceptionReason } from '../rail-facts/fact-kind.ts'
+import type { RailFact } from '../rails/port.ts'
+import { applyFacts } from './facts.ts'
 
 // A second payment, or another part of one, that is easy to overlook: named otherwise, behind a decision, by a poll, or behind a failure that is retried.
 
 const database = await testDatabase({ role: 'ordinary' })
 let api: TestSandbox
 let transfers: Awaited<ReturnType<typeof reportedTransfers>>
+let payments: ReturnType<typeof testPayments>
 beforeAll(async () => {
   api = await testSandbox(database.url, [{ valueType: 'USDC', transferType: 'base', amount: '1000000' }])
   const options = api.sandbox.service.context as { receivablePolicy?: string }
   options.receivablePolicy = 'allow'
   transfers = await reportedTransfers(api)
+  payments = testPayments(api)
 })
 beforeEach(() => transfers.mark())
 afterAll(() => api.stop())
@@ -180,6 +185,54 @@ describe.each(['payout', 'debit'] as const)('retriable returns of a complete %s'
       })
     expect(await one.open()).toEqual([])
     expect(await one.change()).toEqual(moved(flow, 40))
+  })
+})
+
+describe('a failure of an earlier attempt', () => {
+  const begun = async () => {
+    const one = await transfers.begin('payout')
+    await one.say('accepted', '100', paid(`A${one.id}`), at(1))
+    await one.say('rejected', '100', retried(2), paid(`A${one.id}`))
+    await one.reaches('failed')
+    await one.say('accepted', '100', paid(`B${one.id}`), at(3))
+    await one.reaches('processing')
+    return one
+  }
+  const again = (number: number): Fields => back(number, { type: 'rejected', retriable: true, detail: 'R01' })
+
+  it.each([2, 3])('that is repeated in other words ends nothing behind it', async (time) => {
+    const one = await begun()
+    await one.say('rejected', '100', again(time))
+    await one.say('accepted', '100', paid(`C${one.id}`), at(4))
+    await one.say('rejected', '100', back(5, { type: 'rejected' }), paid(`C${one.id}`))
+    expect(await one.open()).toEqual(['rejected 100 disputed'])
+    expect(await one.poll({ state: 'rejected', failure: sanctions })).toBe('processing')
+    expect(await one.status()).toBe('processing')
+  })
+
+  it('that comes together with what is behind it ends nothing of that', async () => {
+    const one = await begun()
+    const transfer = await payments.read(one.id)
+    const said = [
+      ['rejected', again(2)],
+      ['accepted', at(4), paid(`C${one.id}`)],
+      ['rejected', back(5, { type: 'rejected' }), paid(`C${one.id}`)],
+    ] as const
+    const facts: RailFact[] = []
+    for (const [kind, ...fields] of said)
+      facts.push(await payments.factOf(transfer, kind, Object.assign({ amount: usd('100') }, ...fields)))
+    await applyFacts(api.sandbox.service.context)(facts)
+    expect(await one.open()).toEqual(['rejected 100 disputed'])
+  })
+
+  it('that is later than the last attempt ends that', async () => {
+    const one = await begun()
+    await one.say('rejected', '100', again(4))
+    await one.say('accepted', '100', paid(`C${one.id}`), at(5))
+    await one.say('rejected', '100', back(6, { type: 'rejected' }), paid(`C${one.id}`))
+    expect(await one.open()).toEqual([])
+    await one.reaches('failed')
+    expect(await one.change()).toEqual({})
   })
 })
 

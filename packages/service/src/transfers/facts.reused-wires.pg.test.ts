@@ -38,6 +38,7 @@ describe.each(['one account', 'two tenants'])('a wire that its bank reports for 
   it.each([
     ['IMAD', imad, imad],
     ['transaction', drawn, drawn],
+    ['transaction in another case', (id: string) => drawn(`ab${id}`), (id: string) => drawn(`AB${id}`)],
     ['IMAD in another spelling', (id: string) => imad(` ab${id} `), (id: string) => imad(`AB ${id}`)],
   ])('by its %s is credited to the first one alone', async (_, named, namedAgain) => {
     const [first, second] = await begin()

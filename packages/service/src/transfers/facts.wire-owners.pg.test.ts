@@ -56,6 +56,40 @@ describe('a wire that a person credits to a second transfer', () => {
     expect(await markOwners(third.id)).toEqual([second.id])
   })
 
+  it.each([
+    ['its mark', drawn],
+    ['no mark', () => ({})],
+    ['another kind of mark', imad],
+  ] as const)('is not credited to the first one as well by a report with %s, or by a poll', async (_, named) => {
+    const [first, second] = await begin(2)
+    const mark = drawn(`A${first.id}`)
+    await first.say('accepted', '100', mark)
+    await first.reaches('processing')
+    await second.say('accepted', '100', mark)
+    await second.decide(0, 'apply')
+    await second.say('settled', '100', mark)
+    await second.reaches('complete')
+    expect(await first.poll({ state: 'settled', failure: null, amount: usd('100') })).toBe('processing')
+    await first.say('settled', '100', named(`A${first.id}`))
+    expect(await first.open()).toEqual(['settled 100 reused_mark'])
+    expect(await markOwners(first.id)).toEqual([second.id])
+    expect(await first.change()).toEqual(moved('wire', 100))
+    await first.decide(0, 'dismiss')
+    expect(await first.poll({ state: 'settled', failure: null, amount: usd('100') })).toBe('processing')
+  })
+
+  it('is held with a receipt where another wire comes for the first one', async () => {
+    const [first, second] = await begin(2)
+    await first.say('accepted', '100', drawn(`A${first.id}`))
+    await second.say('accepted', '100', drawn(`A${first.id}`))
+    await second.decide(0, 'apply')
+    await first.say('settled', '100', drawn(`B${first.id}`))
+    expect(await first.open()).toEqual(['settled 100 other_transaction'])
+    await second.say('settled', '100', drawn(`A${first.id}`))
+    await second.reaches('complete')
+    expect(await first.change()).toEqual(moved('wire', 100, 100))
+  })
+
   it('has the marks of its later reports, too', async () => {
     const [first, second, third] = await begin(3)
     await first.say('accepted', '100', drawn(`A${first.id}`))
@@ -191,6 +225,17 @@ describe('a wire at a virtual account', () => {
     expect(await deposit(reference, other)).toEqual({ outcome: 'held', reason: 'reused_mark' })
     await payments.resolve(id, 'apply')
     expect(await deposit(reference, other)).toMatchObject({ outcome: 'credited' })
+  })
+
+  it('that a person credits is not credited to the transfer as well that it was reported for', async () => {
+    const [one] = await begin(1)
+    await one.say('accepted', '75', imad(`D${one.id}`))
+    expect(await one.open()).toEqual(['accepted 75 amount_mismatch'])
+    await one.decide(0, 'apply')
+    await deposit(`D${one.id}`)
+    await payments.resolve((await heldOf(`D${one.id}`)).id, 'apply')
+    await one.say('settled', '75', imad(`D${one.id}`))
+    expect(await one.open()).toEqual(['settled 75 reused_mark'])
   })
 
   it('that a person credits is that of no transfer by its other mark', async () => {

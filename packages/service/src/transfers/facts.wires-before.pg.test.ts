@@ -40,6 +40,8 @@ const marksOf = async (owners: readonly (string | undefined)[]) => {
   return rows.map(({ kind, mark, owner }) => [kind, mark, owner])
 }
 
+const releases = ['0030_arrival_marks', '0031_arrival_marks_of_rows', '0032_wires_and_deposits_in_any_case']
+
 const migrate = () => {
   const { pool, schema } = api.sandbox.service.context
   return migrateService({ pool, schema })
@@ -48,12 +50,12 @@ const migrate = () => {
 it('by what was applied and what is held', async () => {
   const [first, held] = [await transfers.begin('wire'), await transfers.begin('wire')]
   await first.say('accepted', '100', imad(` m${first.id}`))
-  await held.say('accepted', '90', drawn(`T${held.id}`))
+  await held.say('accepted', '90', drawn(`t${held.id}`))
   await change(
     ['drop table {{schema}}.arrival_mark'],
-    [`delete from {{schema}}.migration where name in ('0030_arrival_marks', '0031_arrival_marks_of_rows')`],
+    [`delete from {{schema}}.migration where name = any ($1)`, [releases]],
   )
-  expect(await migrate()).toEqual(['0030_arrival_marks', '0031_arrival_marks_of_rows'])
+  expect(await migrate()).toEqual(releases)
   expect(await marksOf([first.id, held.id])).toEqual([
     ['imad', `M${first.id}`, first.id],
     ['source', `T${held.id}`, held.id],
@@ -93,21 +95,40 @@ it('by its rows where no fact says so, by deposits that went back, and by what w
     ['delete from {{schema}}.rail_fact where transfer_id = $1', [creditedId]],
     ['delete from {{schema}}.arrival_mark where transfer_id <> $1', [rows[0]?.id]],
     // As a release of between had it.
-    [`update {{schema}}.arrival_mark set transfer_id = 'nothing'`],
-    [`delete from {{schema}}.migration where name = '0031_arrival_marks_of_rows'`],
+    [
+      `update {{schema}}.arrival_mark set transfer_id = 'nothing', mark = case kind when 'source' then 'g' || substr(mark, 2) else mark end`,
+    ],
+    [`delete from {{schema}}.migration where name = any ($1)`, [releases.slice(1)]],
   )
-  expect(await migrate()).toEqual(['0031_arrival_marks_of_rows'])
+  expect(await migrate()).toEqual(releases.slice(1))
   const known = await marksOf([old.id, dismissed.id, wrong.id, right.id, creditedId, rows[0]?.id])
   expect(known).toEqual([
     ['imad', `C${old.id}`, creditedId],
+    ['source', `C${old.id}`, creditedId],
     ['imad', `D${old.id}`, dismissed.id],
     ['imad', `G${old.id}`, rows[0]?.id],
+    ['source', `G${old.id}`, rows[0]?.id],
     ['imad', `H${old.id}`, rows[0]?.id],
     ['imad', `I${old.id}`, creditedId],
     ['source', `O${old.id}`, old.id],
     ['imad', `W${old.id}`, right.id],
-    ['source', `c${old.id}`, creditedId],
-    ['source', `g${old.id}`, rows[0]?.id],
   ])
   expect(await marksOf(['nothing'])).toEqual([])
+})
+
+it('by the persons who have credited them to a second transfer', async () => {
+  const [first, second] = [await transfers.begin('wire'), await transfers.begin('wire')]
+  await first.say('accepted', '100', drawn(`a${first.id}`))
+  await second.say('accepted', '100', drawn(`A${first.id}`))
+  await second.decide(0, 'apply')
+  // As the release before had it.
+  await change(
+    [
+      'update {{schema}}.arrival_mark set transfer_id = $1, mark = $2 where transfer_id = $3',
+      [first.id, `a${first.id}`, second.id],
+    ],
+    ['delete from {{schema}}.migration where name = any ($1)', [releases.slice(2)]],
+  )
+  expect(await migrate()).toEqual(releases.slice(2))
+  expect(await marksOf([first.id, second.id])).toEqual([['source', `A${first.id}`, second.id]])
 })

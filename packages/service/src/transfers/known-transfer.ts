@@ -8,7 +8,7 @@ import type { RailFactKind } from '../rail-facts/fact-kind.ts'
 import type { JudgedTransfer } from '../rail-facts/judgement.ts'
 import { inMovedCurrency, movedByLines } from '../rail-facts/moved-amount.ts'
 import { paymentFactOf } from '../rail-facts/payment-fact.ts'
-import { amountOf, markOwnerOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import { amountOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import type { RailFact, RailFlow } from '../rails/port.ts'
 
 /** What is known of the transfer of a fact. */
@@ -137,8 +137,7 @@ function progressOfFact(stored: StoredRailFact & ReturnType<typeof readBooked>):
   if (fact === undefined) return []
   const { exceptionReason, resolution, appliedAt, isHeld, isAgain, isEnded } = stored
   const isPart = exceptionReason === 'amount_mismatch' && resolution === 'applied'
-  const isReused = resolution === 'applied' && markOwnerOf(stored) !== undefined
-  if (appliedAt !== null) return [{ fact, isApplied: true, isAgain, isPart, isReused, isEnded }]
+  if (appliedAt !== null) return [{ fact, isApplied: true, isAgain, isPart, isEnded }]
   return [{ fact, isApplied: false, isUnbooked: !isHeld, isOther: exceptionReason !== 'amount_mismatch' }]
 }
 
@@ -245,7 +244,7 @@ const selectProgress = statement(
                    h.kind, h.amount_value, h.amount_currency, h.payload #> '{source,transactionId}',
                    h.payload #> '{source,paymentDetails,imad}', h.payload #> '{destination,transactionId}',
                    h.payload #> '{destination,paymentDetails,imad}', h.applied_at is null, h.is_held, h.is_again, h.is_ended, h.exception_reason, h.resolution,
-                   case when h.resolution = 'applied' then jsonb_build_array(h.payload -> 'reachedAt', h.payload -> 'markOwner') end
+                   case when h.resolution = 'applied' then h.payload -> 'reachedAt' end
                  ) as said
             from (
               select o.*,
