@@ -16,13 +16,15 @@ describe('a resubmission where policies hold', async () => {
   const resubmit = (engine: HostEngine, id: string, options?: ResubmitOptions) =>
     commit((tx) => engine.transfers.resubmit(tx, id, options))
 
-  it('is of whoever asks for it, who does not approve it, and not of the creator of the ended one', async () => {
+  it('is of whoever asks for it, who does not approve it, and neither does the creator of the ended one', async () => {
     const { engine, id } = await openHeld()
     const again = await resubmit(engine, id, { createdBy: 'bert' })
     expect(again).toMatchObject({ stage: 'held', createdBy: 'bert' })
     const own = commit((tx) => engine.transfers.approve(tx, again.id, { actor: 'Bert' }))
     await expect(own).rejects.toMatchObject({ code: 'approval_refused', field: 'actor' })
-    expect(await commit((tx) => engine.transfers.approve(tx, again.id, { actor: 'carl' }))).toMatchObject({
+    const earlier = commit((tx) => engine.transfers.approve(tx, again.id, { actor: 'carl' }))
+    await expect(earlier).rejects.toMatchObject({ code: 'approval_refused', field: 'actor' })
+    expect(await commit((tx) => engine.transfers.approve(tx, again.id, { actor: 'dora' }))).toMatchObject({
       released: true,
     })
   })
