@@ -36,6 +36,8 @@ export interface TestHost {
   readonly driver: Driver<pg.PoolClient>
   open(options?: OpenOptions): HostEngine
   stopAll(): Promise<void>
+  /** Begins a transaction that stays open until it is ended, or else is rolled back after the test. */
+  begin(isolation?: 'read committed' | 'repeatable read' | 'serializable'): Promise<pg.PoolClient>
   commit<T>(work: (tx: pg.PoolClient) => Promise<T>): Promise<T>
   rows(text: string, values?: unknown[]): Promise<pg.QueryResult['rows']>
   enqueue(engine: HostEngine, overrides?: Partial<EnqueueRequest>): Promise<EnqueuedTransfer>
@@ -57,7 +59,12 @@ export async function testHost(config: pg.PoolConfig = {}): Promise<TestHost> {
   const stopAll = async () => {
     await Promise.all(engines.splice(0).map((engine) => engine.stop()))
   }
+  const begun: pg.PoolClient[] = []
   afterEach(async () => {
+    for (const tx of begun.splice(0)) {
+      await tx.query('rollback')
+      tx.release()
+    }
     await stopAll()
     await emptyOutbox(pool)
   })
@@ -73,6 +80,12 @@ export async function testHost(config: pg.PoolConfig = {}): Promise<TestHost> {
       const engine = createEngine({ gateway, ...options, backend, runtime })
       engines.push(engine)
       return engine
+    },
+    async begin(isolation) {
+      const tx = await pool.connect()
+      begun.push(tx)
+      await tx.query(isolation === undefined ? 'begin' : `begin isolation level ${isolation}`)
+      return tx
     },
     commit: driver.transaction,
     enqueue: (engine, { accountId = 'acme', ...overrides } = {}) =>

@@ -1,6 +1,4 @@
 import type { SumLimit } from '@outlay/core'
-import type { PoolClient } from 'pg'
-import { afterEach } from 'vitest'
 import { type HostEngine, type TestHost, testHost } from './host.ts'
 import { noonZone } from './limit-claims.ts'
 import { slowWorker } from './slow-worker.ts'
@@ -15,22 +13,9 @@ export const daily: SumLimit = { name: 'daily', most: { USD: '30' }, span: 'day'
 export async function limitHost() {
   const host: TestHost = await testHost()
   const { pool, rows, commit } = host
-  const begun: PoolClient[] = []
-  afterEach(async () => {
-    for (const tx of begun.splice(0)) {
-      await tx.query('rollback')
-      tx.release()
-    }
-  })
   return {
     ...host,
     slow: slowWorker(() => pool),
-    async begin(): Promise<PoolClient> {
-      const tx = await pool.connect()
-      begun.push(tx)
-      await tx.query('begin')
-      return tx
-    },
     set: (engine: HostEngine, ...limits: readonly SumLimit[]) =>
       commit((tx) => engine.limits.set(tx, limits, { ...note, clear: limits.length === 0 })),
     async used(): Promise<readonly number[]> {

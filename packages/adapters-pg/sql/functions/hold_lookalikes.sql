@@ -1,7 +1,8 @@
 -- Holds those of the transfers that look like another one by now, where a policy has them compared before they are sent: an enqueue does not see what a transaction
 -- that is still open has written. Claims that compare the same payment take turns, by locks of the account, the payee and the amount that last until they commit: so
--- the second one sees the first. A payee has a lock for its address, for what limits call it, and for the details that it was given by. It waits for none of them. Returns what is held, and what comes again soon since somebody else has its lock, since its account moves, or
--- since a claim has as many locks as it may: the server has a few thousand for all.
+-- the second one sees the first. A payee has a lock for its address, for what limits call it, and for the details that it was given by. It waits for none of them.
+-- Returns what is held, and what comes again soon since somebody else has its lock, since its account moves, or since a claim has as many locks as it may: the
+-- server has a few thousand for all.
 --
 -- One whose request may have left is not compared, nor is one whose counterparty is not registered yet: that moves no money. The caller has locked the transfers.
 create or replace function {{schema}}.hold_lookalikes(p_ids text[], p_jobs uuid[], p_without text[], out held text[], out busy text[]) language plpgsql as $$

@@ -1,25 +1,11 @@
 import { silentLogger, waitUntil } from '@outlay/testing'
-import type { PoolClient } from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { refusal, refusingGateway } from '../../test/refusing-gateway.ts'
 import { postgres } from '../backend.ts'
 
 describe('a batch that is canceled while another gateway takes over what is in it', async () => {
-  const { driver, pool, rows, commit, open, enqueue, forgetRequests } = await testHost()
-  const begun: PoolClient[] = []
-  afterEach(async () => {
-    for (const tx of begun.splice(0)) {
-      await tx.query('rollback')
-      tx.release()
-    }
-  })
-  const begin = async () => {
-    const tx = await pool.connect()
-    begun.push(tx)
-    await tx.query('begin')
-    return tx
-  }
+  const { begin, driver, rows, commit, open, enqueue, forgetRequests } = await testHost()
   const backend = postgres({ driver })
   const make = (submit = async () => refusal, on: Partial<typeof backend> = {}) => {
     const second = refusingGateway(false)

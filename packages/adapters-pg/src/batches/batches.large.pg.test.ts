@@ -1,24 +1,11 @@
 import { waitUntil } from '@outlay/testing'
 import type { PoolClient } from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
 
 describe('a batch of very many', async () => {
-  const { pool, open, commit, rows } = await testHost()
-  const begun: PoolClient[] = []
-  afterEach(async () => {
-    for (const tx of begun.splice(0)) {
-      await tx.query('rollback')
-      tx.release()
-    }
-  })
-  const begin = async () => {
-    const tx = await pool.connect()
-    begun.push(tx)
-    await tx.query('begin')
-    return tx
-  }
+  const { begin, pool, open, commit, rows } = await testHost()
   /** A batch with so many transfers, whose ids are in their order. */
   const fill = async (engine: HostEngine, count: number) => {
     const { id } = await commit((tx) => engine.batches.create(tx))

@@ -1,26 +1,13 @@
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import type { PoolClient } from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
 import { countJobs } from '../../test/queue.ts'
 import { slowWorker } from '../../test/slow-worker.ts'
 
 describe('a transfer that an operator holds', async () => {
-  const { pool, open, commit, rows, enqueue } = await testHost()
+  const { begin, pool, open, commit, rows, enqueue } = await testHost()
   const slow = slowWorker(() => pool)
-  const begun: PoolClient[] = []
-  afterEach(async () => {
-    for (const tx of begun.splice(0)) {
-      await tx.query('rollback')
-      tx.release()
-    }
-  })
-  const begin = async () => {
-    const tx = await pool.connect()
-    begun.push(tx)
-    await tx.query('begin')
-    return tx
-  }
   const note = { actor: 'olga', reason: 'it is odd' }
   /** Fetches and claims all that is ready, as a worker does; returns the ids of claimed transfers. */
   const claim = async (on: Pick<PoolClient, 'query'> = pool): Promise<readonly string[]> => {

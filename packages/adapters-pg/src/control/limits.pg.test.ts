@@ -1,7 +1,6 @@
 import type { SumLimit } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
-import type { PoolClient } from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type HostEngine, reach, testHost } from '../../test/host.ts'
 import { claimReady, noonZone, sweepLimits } from '../../test/limit-claims.ts'
 import { countJobs } from '../../test/queue.ts'
@@ -11,21 +10,8 @@ const note = { actor: 'petra', reason: 'as the board decided' }
 const daily: SumLimit = { name: 'daily', most: { USD: '30' }, span: 'day', zone: noonZone, per: ['account'] }
 
 describe('a limit on what leaves in a day', async () => {
-  const { pool, open, commit, rows, enqueue, enqueueMany } = await testHost()
+  const { begin, pool, open, commit, rows, enqueue, enqueueMany } = await testHost()
   const slow = slowWorker(() => pool)
-  const begun: PoolClient[] = []
-  afterEach(async () => {
-    for (const tx of begun.splice(0)) {
-      await tx.query('rollback')
-      tx.release()
-    }
-  })
-  const begin = async () => {
-    const tx = await pool.connect()
-    begun.push(tx)
-    await tx.query('begin')
-    return tx
-  }
   const set = (engine: HostEngine, ...limits: readonly SumLimit[]) =>
     commit((tx) => engine.limits.set(tx, limits, { ...note, clear: limits.length === 0 }))
   const stages = async () =>

@@ -1,7 +1,6 @@
 import type { SumLimit } from '@outlay/core'
 import { waitUntil } from '@outlay/testing'
-import type { PoolClient } from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
 import { claimReady, noonZone, sweepLimits } from '../../test/limit-claims.ts'
 import { slowWorker } from '../../test/slow-worker.ts'
@@ -11,21 +10,8 @@ const ofLimit = { ...note, hold: 'limit', policy: 'monthly' } as const
 const monthly: SumLimit = { name: 'monthly', most: { USD: '20' }, span: 'month', zone: noonZone, per: ['account'] }
 
 describe('a limit on sums', async () => {
-  const { pool, open, commit, rows, enqueue, enqueueMany } = await testHost()
+  const { begin, pool, open, commit, rows, enqueue, enqueueMany } = await testHost()
   const slow = slowWorker(() => pool)
-  const begun: PoolClient[] = []
-  afterEach(async () => {
-    for (const tx of begun.splice(0)) {
-      await tx.query('rollback')
-      tx.release()
-    }
-  })
-  const begin = async () => {
-    const tx = await pool.connect()
-    begun.push(tx)
-    await tx.query('begin')
-    return tx
-  }
   const set = (engine: HostEngine, ...limits: readonly SumLimit[]) =>
     commit((tx) => engine.limits.set(tx, limits, { ...note, clear: limits.length === 0 }))
   const used = async () =>

@@ -1,7 +1,7 @@
 import type { EnqueueRequest, Policy } from '@outlay/core'
 import { drain, memoryGateway, recordingTelemetry, waitUntil } from '@outlay/testing'
 import type { PoolClient } from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
 
@@ -14,20 +14,7 @@ const large: Policy = {
 const amount = { value: '1000.00', currency: 'USD' }
 
 describe('policies', async () => {
-  const { pool, open, commit, rows, enqueue } = await testHost()
-  const begun: PoolClient[] = []
-  afterEach(async () => {
-    for (const tx of begun.splice(0)) {
-      await tx.query('rollback')
-      tx.release()
-    }
-  })
-  const begin = async (isolation = 'read committed') => {
-    const tx = await pool.connect()
-    begun.push(tx)
-    await tx.query(`begin isolation level ${isolation}`)
-    return tx
-  }
+  const { begin, pool, open, commit, rows, enqueue } = await testHost()
   const set = (engine: HostEngine, ...policies: Policy[]) =>
     commit((tx) => engine.policies.set(tx, policies, policies.length === 0 ? { ...note, clear: true } : note))
   const held = (engine: HostEngine, overrides: Partial<EnqueueRequest> = {}) =>

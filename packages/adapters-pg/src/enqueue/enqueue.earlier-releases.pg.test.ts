@@ -1,24 +1,10 @@
 import { waitUntil } from '@outlay/testing'
-import type { PoolClient } from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
 
 describe('enqueueing by an earlier release while the policies change', async () => {
-  const { pool, open, commit, rows } = await testHost()
-  const begun: PoolClient[] = []
-  afterEach(async () => {
-    for (const tx of begun.splice(0)) {
-      await tx.query('rollback')
-      tx.release()
-    }
-  })
-  const begin = async () => {
-    const tx = await pool.connect()
-    begun.push(tx)
-    await tx.query('begin')
-    return tx
-  }
+  const { begin, open, commit, rows } = await testHost()
   const ids = ['01J0000000000000000000000X', '01J0000000000000000000000Y']
   const columns = `$1::text[], array(select outlay.job_id(i) from unnest($1::text[]) as i), array['acme', 'acme'], $1, array['f', 'f'], $2, false,
     array['', ''], array['', ''], array['', ''], array['default', 'default']`
