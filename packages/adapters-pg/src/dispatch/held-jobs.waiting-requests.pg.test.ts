@@ -51,18 +51,20 @@ describe('a request that waits for its turn', async () => {
   })
 
   it('does not leave once its key may be forgotten', async () => {
+    // The key may leave for 1,900 seconds; only after 2,000 does the sweep of unknown outcomes block what nobody has claimed.
+    const keyLifetimeMs = 2_000_000
     const inner = memoryGateway()
     inner.script(() => ({ outcome: 'unknown', detail: 'no answer' }))
-    const first = open({ gateway: { ...inner, keyLifetimeMs: 40_000 } })
+    const first = open({ gateway: { ...inner, keyLifetimeMs } })
     await first.start()
     const { id } = await enqueue(first)
     await reach(first, id, { reason: 'outcome_unknown' })
     await stopAll()
     const sent = inner.submissions.length
-    await pool.query(`update outlay.transfer set unknown_since = now() - interval '20 seconds' where id = $1`, [id])
+    await pool.query(`update outlay.transfer set unknown_since = now() - interval '1880 seconds' where id = $1`, [id])
     await loseJobs(pool, id)
     const { gateway, counts, go } = hesitantGateway(inner)
-    const second = open({ gateway: { ...gateway, keyLifetimeMs: 40_000 } })
+    const second = open({ gateway: { ...gateway, keyLifetimeMs } })
     await second.start()
     await waitUntil(() => counts.waiting === 1)
     await pause(20_000)
