@@ -1,12 +1,12 @@
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { migrateSandbox, openSandbox } from '@outlay/example-sandbox'
+import { openNeonProxy } from '@outlay/example-sandbox/neon-proxy'
 import { listen } from '@outlay/example-sandbox/server'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, expect, it } from 'vitest'
 import { createApp } from './app.ts'
 import { createRemittanceEngine } from './engine.ts'
-import { openNeonProxy } from './neon-proxy.ts'
 import { type Customer, migrateDatabase, openDatabase, type Remittance } from './schema.ts'
 
 const { url: serviceUrl } = await testDatabase({ key: 'example-service', prepare: migrateSandbox })

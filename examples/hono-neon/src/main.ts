@@ -1,11 +1,11 @@
 /** Runs the remittance app beside the service until Ctrl-C. In a real host, the engine runs in a worker process. */
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { openNeonProxy } from '@outlay/example-sandbox/neon-proxy'
 import { runExample } from '@outlay/example-sandbox/run'
 import { listen } from '@outlay/example-sandbox/server'
 import { createApp } from './app.ts'
 import { createRemittanceEngine } from './engine.ts'
-import { openNeonProxy } from './neon-proxy.ts'
 import { migrateDatabase, openDatabase } from './schema.ts'
 
 await runExample(async ({ databaseUrl, sandbox, running }) => {
