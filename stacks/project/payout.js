@@ -24,7 +24,7 @@ async function openPg(url) {
   }
 }
 
-/** Pays an invoice in a transaction of a library, and returns the type of the event that its handler got. */
+/** Pays an invoice in a transaction of a library, and returns the type of the event that its handler got. Throws when nothing was paid. */
 exports.payInvoice = async function payInvoice(id, open = openPg) {
   const { DATABASE_URL, SERVICE_URL, CLIENT_ID, CLIENT_SECRET, ACCOUNT_ID, WALLET_ID, PAYEE_ID } = process.env
   const library = await open(DATABASE_URL)
@@ -55,7 +55,9 @@ exports.payInvoice = async function payInvoice(id, open = openPg) {
       throw new Error('Outside a transaction, a payout was not refused as one.', { cause: refusal })
     const { id: transferId } = await library.transaction((tx) => engine.transfers.enqueue(tx, request))
     while (!ends.has(transferId)) await sleep(50)
-    return ends.get(transferId)
+    const type = ends.get(transferId)
+    if (type !== 'transfer.completed') throw new Error(`The invoice was not paid: ${type}.`)
+    return type
   } finally {
     await engine.stop()
     await library.close()

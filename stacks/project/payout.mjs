@@ -5,7 +5,7 @@ import { createEngine, OutlayError } from '@outlay/core'
 import { httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import pg from 'pg'
 
-/** Pays an invoice in a transaction, and returns the type of the event that its handler got. */
+/** Pays an invoice in a transaction, and returns the type of the event that its handler got. Throws when nothing was paid. */
 export async function payInvoice(id) {
   const { DATABASE_URL, SERVICE_URL, CLIENT_ID, CLIENT_SECRET, ACCOUNT_ID, WALLET_ID, PAYEE_ID } = process.env
   const pool = new pg.Pool({ connectionString: DATABASE_URL })
@@ -39,7 +39,9 @@ export async function payInvoice(id) {
     const { id: transferId } = await engine.transfers.enqueue(tx, request)
     await tx.query('commit')
     while (!ends.has(transferId)) await sleep(50)
-    return ends.get(transferId)
+    const type = ends.get(transferId)
+    if (type !== 'transfer.completed') throw new Error(`The invoice was not paid: ${type}.`)
+    return type
   } finally {
     tx.release()
     await engine.stop()

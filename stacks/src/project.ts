@@ -12,6 +12,10 @@ import type { Stack } from './stacks.ts'
 /** The packages that hosts import. */
 const hostPackages = ['@outlay/core', '@outlay/adapters-pg', '@outlay/http-client', '@outlay/opentelemetry']
 
+/** How long npm may take to install everything, and how long a stack may run, in milliseconds. */
+const installMs = 1_200_000
+const runMs = 300_000
+
 /** How a stack did. */
 export interface Outcome {
   readonly passed: boolean
@@ -60,7 +64,7 @@ export async function openProject(
   const manifest = { private: true, type, dependencies: { ...dependencies, ...packed }, overrides: packed }
   await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
   const environment = hostEnvironment(folder)
-  const installed = await runShell('npm install --no-audit --no-fund --no-package-lock', folder, environment)
+  const installed = await runShell('npm install --no-audit --no-fund --no-package-lock', folder, environment, installMs)
   if (!installed.passed) throw new Error(`npm install failed:\n${installed.output}`)
 
   const postgres = opening.use(await startPostgres({ url: options.url }))
@@ -100,12 +104,12 @@ function hostEnvironment(folder: string): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), PATH: programs.join(delimiter) }
 }
 
-function runShell(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<Outcome> {
+function runShell(command: string, cwd: string, env: NodeJS.ProcessEnv, timeout = runMs): Promise<Outcome> {
   const child = spawn('/bin/sh', ['-e', '-c', command], {
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 300_000,
+    timeout,
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
