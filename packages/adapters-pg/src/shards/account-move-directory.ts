@@ -7,6 +7,7 @@ import { statements } from '../database/statement.ts'
 import { moveAborted } from './account-move-check.ts'
 import type { MovePlaces } from './account-move-places.ts'
 import { askPatiently } from './account-move-question.ts'
+import { nodeError } from './node-reachability.ts'
 
 const columns = `m.id::text as id, m.account_id, m.from_node, m.to_node, m.state, m.actor, m.reason, m.transfers::integer as transfers,
   (extract(epoch from m.resumed_at - m.paused_at) * 1000)::double precision as pause_ms,
@@ -81,7 +82,7 @@ export interface DirectoryMoves {
   /**
    * Runs `work` while no other process does so for this account, as far as connections hold; `undefined` when another one does. Holds a connection of the pool
    * meanwhile, and waits for others that do until one is left over for their statements.
-   * @throws OutlayError `aborted` by the signal while it waits; `invalid_request` for a pool of one connection
+   * @throws OutlayError `aborted` by the signal while it waits; `invalid_request` for a pool of one connection; `node_unavailable` when the directory does not answer
    */
   alone<T>(
     accountId: string,
@@ -149,7 +150,7 @@ export function createDirectoryMoves(
         throw new OutlayError('invalid_request', message, { field: 'pool' })
       }
       using _ = await places.take(maxConnections - 1, signal, () => moveAborted(accountId))
-      return await driver.session(async (session) => {
+      const locked = driver.session(async (session) => {
         // A lock of a transaction, so that it is of use behind a pooler, too. What is lost with its connection is the courtesy, and not the safety.
         await session.query('begin')
         try {
@@ -159,6 +160,9 @@ export function createDirectoryMoves(
         } finally {
           await session.query('rollback').catch(() => undefined)
         }
+      })
+      return await locked.catch((error: unknown) => {
+        throw nodeError('directory', error)
       })
     },
     begin: async (...values) => readFirst(readBegun, await ask('move_begin', values)),

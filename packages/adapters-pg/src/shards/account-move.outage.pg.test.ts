@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { moveHost, payAt } from '../../test/move-host.ts'
 import { refusal } from '../../test/shard-host.ts'
 import { pgDriver } from '../drivers/pg.ts'
+import { directory } from './directory.ts'
 
 describe('a move that loses a database', async () => {
   const host = await moveHost()
@@ -48,6 +49,25 @@ describe('a move that loses a database', async () => {
     expect(await stateOf(east, account)).toBe(left)
     expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved', transfers: 1 })
     expect(await host.live(account)).toMatchObject({ east: [], west: { length: 1 } })
+    await pool.end()
+    await proxy.stop()
+  })
+
+  it('says that the directory is away, changes nothing, and moves when it is back', async () => {
+    const { account } = await host.openAt()
+    const { pool, proxy } = await behind(host.eastUrl)
+    const route = directory({ pool })
+    const shards = host.make({ route })
+    await payAt(shards, account, 'first')
+    proxy.cut()
+    const { code, message } = await refusal(shards.accounts.move(account, { to: 'west' }))
+    expect([code, message]).toEqual([
+      'node_unavailable',
+      expect.stringContaining('The node "directory" did not answer'),
+    ])
+    proxy.heal()
+    expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved', transfers: 1 })
+    await route.close()
     await pool.end()
     await proxy.stop()
   })
