@@ -19,6 +19,7 @@ import { guaranteesWorkload } from './workloads/guarantees.ts'
 import { heldSnapshot } from './workloads/held-snapshot.ts'
 import { hotWallet } from './workloads/hot-wallet.ts'
 import { limitsWorkload } from './workloads/limits.ts'
+import { nodeOutage } from './workloads/node-outage.ts'
 import { pickUp } from './workloads/pick-up.ts'
 import { polling } from './workloads/polling.ts'
 import { restart } from './workloads/restart.ts'
@@ -51,6 +52,7 @@ const workloads: readonly Workload[] = [
   contention,
   batches,
   shardsWorkload,
+  nodeOutage,
   limitsWorkload,
   guaranteesWorkload,
 ]
