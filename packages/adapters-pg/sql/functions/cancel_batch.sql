@@ -14,14 +14,17 @@ begin
   end if;
   update {{schema}}.batch b set canceled_at = clock_timestamp() where b.id = p_id and b.canceled_at is null;
   insert into {{schema}}.closed_batch (batch_id) values (p_id) on conflict do nothing;
+  -- In a snapshot also what may have a successor that is not seen here, so that it fails there.
   v_locked := array(
     select t.id from {{schema}}.transfer t
-    where t.batch_id = p_id and t.stage in ('held', 'queued', 'awaiting_funds', 'blocked') order by t.id for no key update);
+    where t.batch_id = p_id and (t.stage in ('held', 'queued', 'awaiting_funds', 'blocked')
+      or t.status = 'failed' and t.reason = 'failover'
+      or t.status <> 'complete' and current_setting('transaction_isolation') <> 'read committed') order by t.id for no key update);
   -- These alone: of a row that it does not hold, an update may read the log as it was before its last attempt.
   with canceled as (
     update {{schema}}.transfer t
     set stage = 'settled', status = 'canceled', reason = null, event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()
-    where t.id = any (v_locked) and {{schema}}.effect_of(t) = 'none'
+    where t.id = any (v_locked) and t.stage in ('held', 'queued', 'awaiting_funds', 'blocked') and {{schema}}.effect_of(t) = 'none'
     returning t.id, t.event_sequence
   )
   select array_agg(c.id), array_agg(c.event_sequence) into v_ids, v_sequences from canceled c;

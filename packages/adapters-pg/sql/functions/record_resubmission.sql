@@ -22,6 +22,10 @@ begin
   end if;
   if v_id is not null then
     insert into {{schema}}.resubmission (transfer_id, successor_id) values (p_id, v_id) on conflict do nothing;
+    if found then
+      -- As it is: a transaction whose snapshot does not have this fails at the lock of the transfer, instead of ending what goes on.
+      update {{schema}}.transfer t set updated_at = t.updated_at where t.id = p_id;
+    end if;
   end if;
   select r.successor_id into record_resubmission.successor_id from {{schema}}.resubmission r where r.transfer_id = p_id;
 end

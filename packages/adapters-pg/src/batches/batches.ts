@@ -165,6 +165,8 @@ function createIsCanceled<Tx>(
     const rows = await (tx === undefined
       ? driver.query(sql.is_canceled, [batchId])
       : driver.execute(tx, sql.is_canceled_locked, [batchId]))
+    // A move takes a batch along before its transfers, and unpacks it behind them.
+    if (tx !== undefined && rows.length === 0) throw hasLeft(batchId)
     return readFirst(readIsCanceled, rows)?.canceled === true
   }
 }

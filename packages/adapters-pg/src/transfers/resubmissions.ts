@@ -25,7 +25,7 @@ export function createResubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
     async forgetResubmission(tx: Tx, endedId: string, successorId: string): Promise<void> {
       await driver.execute(tx, sql.forget_resubmission, [endedId, successorId])
     },
-    async endFailover(tx: Tx, transferId: string, reason: FailoverEnd): Promise<void> {
+    async endFailover(tx: Tx, transferId: string, reason: FailoverEnd | null): Promise<void> {
       await driver.execute(tx, sql.end_failover, [transferId, reason])
     },
   }

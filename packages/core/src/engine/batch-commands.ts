@@ -57,7 +57,8 @@ export interface Batches<Tx> {
   close(tx: Tx, batchId: string, note?: OperatorNote): Promise<boolean>
   /**
    * Closes a batch and cancels its transfers, but for those whose money may have moved: these carry on. What another transaction is enqueueing at this
-   * moment is not canceled; cancel again once it has ended.
+   * moment is not canceled; cancel again once it has ended. In `repeatable read`, neither is what was enqueued since the snapshot: cancel again in a new
+   * transaction. There it fails with 40001 beside a resubmission that the snapshot does not have.
    * Who and why is in the audit.
    * @throws OutlayError `not_found`; `missing_field` without an `actor` when people hold a transfer of it, whose hold ends with it
    */

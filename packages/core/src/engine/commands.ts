@@ -113,6 +113,10 @@ export function elsewhereKey({ idempotencyKey }: Pick<StoredTransfer, 'idempoten
   return keyWith(idempotencyKey, `at:${gateway}`)
 }
 
+/** True of a key that {@link elsewhereKey} makes for this gateway. */
+export const isElsewhereKey = (idempotencyKey: string, gateway: string): boolean =>
+  idempotencyKey.endsWith(`:at:${gateway}`)
+
 function keyWith(idempotencyKey: string, suffix: string): string {
   const key = `${idempotencyKey}:${suffix}`
   return IdempotencyKey.is(key) ? key : `${fingerprint(idempotencyKey)}:${suffix}`

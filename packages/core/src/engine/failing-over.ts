@@ -6,7 +6,7 @@ import { defaultKeyLifetimeMs, type SubmitResult } from '../ports/gateway.ts'
 import type { Runtime } from '../ports/runtime.ts'
 import type { StoredTransfer } from '../ports/stored-transfer.ts'
 import type { Subscription } from '../ports/subscriptions.ts'
-import { elsewhereKey } from './commands.ts'
+import { elsewhereKey, isElsewhereKey } from './commands.ts'
 import { askFailover, type Failover, type Gateways } from './gateways.ts'
 import { type Resubmitting, resubmit } from './resubmitting.ts'
 import { makeSubscription } from './subscribing.ts'
@@ -95,7 +95,7 @@ async function handOver<Tx>(parts: FailoverParts<Tx>, tx: Tx, transferId: string
   const failed = Id.is(transferId) ? await backend.get(transferId, tx) : undefined
   if (failed?.status !== 'failed' || failed.reason !== failoverReason || failed.resubmittedAs !== undefined) return
   // Behind its lock: nothing leaves once it was canceled.
-  if (await isCanceled(backend, failed, tx)) return
+  if (await isCanceled(backend, failed, tx)) return backend.endFailover(tx, transferId, null)
   // It is delivered again, until ten minutes after the last request without an answer.
   if ((await backend.effectOf(tx, transferId)) === 'unknown')
     throw new Error(`A request of ${transferId} may still arrive; it is handed over once none can.`)
@@ -155,7 +155,7 @@ const endless = '9999-01-01T00:00:00Z'
 const dueSince = ({ createdAt, notBefore }: StoredTransfer): number =>
   Math.max(Date.parse(createdAt), notBefore === null ? 0 : Date.parse(notBefore))
 
-/** The transfer and those that it was handed over from, the newest first. */
+/** The transfer and those that it was handed over from, the newest first. Throws where one of them is not here: its gateway would be asked again. */
 async function findChain<Tx>(
   backend: Pick<Backend<Tx>, 'get'>,
   failed: StoredTransfer,
@@ -163,15 +163,16 @@ async function findChain<Tx>(
 ): Promise<readonly StoredTransfer[]> {
   const chain = [failed]
   let last = failed
-  while (last.resubmissionOf !== undefined) {
-    const before = await backend.get(last.resubmissionOf, tx)
+  for (;;) {
+    const before = last.resubmissionOf === undefined ? undefined : await backend.get(last.resubmissionOf, tx)
+    if (before === undefined && isElsewhereKey(last.idempotencyKey, last.gateway))
+      throw new Error(`The transfer that ${last.id} was handed over from is not here, as while its account moves.`)
     const isHandedOver =
       before !== undefined &&
       before.gateway !== last.gateway &&
       last.idempotencyKey === elsewhereKey(before, last.gateway)
-    if (!isHandedOver) break
+    if (!isHandedOver) return chain
     chain.push(before)
     last = before
   }
-  return chain
 }

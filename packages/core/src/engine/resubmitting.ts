@@ -79,9 +79,11 @@ export async function resubmit<Tx>(
       throw error
     }
   }
+  // A batch is locked before its transfers, as by its cancel.
+  const entered = await enterBatch(backend, tx, ended)
   const successorId = await findPlace(backend, tx, ended, transfer)
   if (successorId !== transfer.id) return findSuccessor(backend, tx, ended, transfer, successorId)
-  const [enqueued] = await writeInPlace(tx, { ...transfer, ...(await enterBatch(backend, tx, ended)) })
+  const [enqueued] = await writeInPlace(tx, { ...transfer, ...entered })
   if (enqueued === undefined) throw new Error('The backend answered without the transfer that it was given.')
   if (enqueued.id === transfer.id) {
     await auditResubmission(backend, tx, ended, enqueued, { actor: isFailover ? null : createdBy, reason })

@@ -81,6 +81,9 @@ export interface BatchPort<Tx> {
   resumeBatch(tx: Tx, batchId: string): Promise<boolean>
   /** Keeps a batch from completing until the transaction ends. False when it has completed, or when there is none. */
   holdBatch(tx: Tx, batchId: string, accountId: string): Promise<boolean>
-  /** True for a batch that was canceled. In a transaction, it waits for a cancel that is under way, and nobody cancels the batch until its end. */
+  /**
+   * True for a batch that was canceled. In a transaction, it waits for a cancel that is under way, and nobody cancels the batch until its end; it throws
+   * `account_moving` for a batch that is not here.
+   */
   isBatchCanceled(batchId: string, tx?: Tx): Promise<boolean>
 }

@@ -37,10 +37,10 @@ export interface TransferCommandPort<Tx> {
   /** Takes back what {@link TransferCommandPort.recordResubmission} recorded for a transfer that was not written. */
   forgetResubmission(tx: Tx, endedId: string, successorId: string): Promise<void>
   /**
-   * Says that no other gateway takes over a transfer that failed with the reason `failover`: it gets this reason, and another
-   * `transfer.failed`. Does nothing where it has a successor, or another reason.
+   * Says that no other gateway takes over a transfer that failed with the reason `failover`: it gets this reason, or none where its batch was
+   * canceled, and another `transfer.failed`. Does nothing where it has a successor, or another reason.
    */
-  endFailover(tx: Tx, transferId: string, reason: FailoverEnd): Promise<void>
+  endFailover(tx: Tx, transferId: string, reason: FailoverEnd | null): Promise<void>
   /**
    * Resolves a blocked transfer: it has this id at the service or, with null, failed as `not_paid`. Does nothing when the
    * transfer is not blocked or does not exist; when `otherId`, a transfer of the same account, has that id at the service; or

@@ -1,0 +1,2 @@
+-- A transaction whose snapshot does not have the successor of a transfer fails, instead of ending the transfer once more or canceling a batch around it.
+-- Functions: cancel_batch and record_resubmission have changed.
