@@ -52,6 +52,11 @@ it.each([
   )
 })
 
+it('says that the transaction comes first where the request is missing', () => {
+  const prepare = () => prepareTransfer(undefined as never, defaultCatalog, naming, '')
+  expect(prepare).toThrow('request: must be an object; the transaction comes first: enqueue(tx, request)')
+})
+
 it('keeps metadata beside the request, where its fingerprint does not see them', () => {
   const noted = prepareTransfer({ ...payout, metadata: { invoice: '1' } } as never, defaultCatalog, naming, '0.')
   expect(noted.metadata).toEqual({ invoice: '1' })

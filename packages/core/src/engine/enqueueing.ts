@@ -38,8 +38,11 @@ export function prepareTransfer(
   prefix: string,
 ): Omit<NewTransfer, 'gateway'> {
   if (typeof request !== 'object' || request === null) {
-    const field = prefix === '' ? 'request' : prefix.slice(0, -1)
-    throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: 'must be a request, an object' }])
+    const [field, message] =
+      prefix === ''
+        ? ['request', 'must be an object; the transaction comes first: enqueue(tx, request)']
+        : [prefix.slice(0, -1), 'must be a request, an object']
+    throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
   }
   const { accountId, id: givenId, idempotencyKey: givenKey } = request
   checkAccountId(accountId, `${prefix}accountId`)
