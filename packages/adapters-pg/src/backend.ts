@@ -92,6 +92,7 @@ const optionNames = ['driver', 'schema', 'queueSchema', 'notify', 'deployment', 
 export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
   checkNames(options, optionNames)
   const { driver, notify = true } = options
+  checkDriver<Tx>(driver)
   checkFlag(notify, 'notify')
   checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = resolveNames(options)
@@ -236,6 +237,12 @@ async function checkSchema<Tx>(
 }
 
 /** The first start stores the name; an empty one would be no name. */
+function checkDriver<Tx>(driver: Partial<Driver<Tx>> | null | undefined): void {
+  if (typeof driver?.execute === 'function') return
+  const message = 'must be a driver, such as pgDriver(pool) or that of your library'
+  throw OutlayError.fromIssues([{ field: 'driver', code: 'invalid_request', message }])
+}
+
 function checkDeployment(deployment: unknown): void {
   if (deployment === undefined || (typeof deployment === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(deployment)))
     return
