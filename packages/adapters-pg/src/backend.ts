@@ -90,11 +90,8 @@ const optionNames = ['driver', 'schema', 'queueSchema', 'notify', 'deployment', 
  * const backend = postgres({ driver: pgDriver(pool), schema: 'outlay' })
  */
 export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
-  checkNames(options, optionNames)
+  checkOptions(options)
   const { driver, notify = true } = options
-  checkDriver<Tx>(driver)
-  checkFlag(notify, 'notify')
-  checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = resolveNames(options)
   const runtime = systemRuntime(options.logger)
   const transfers = createTransferStore(driver, tokens, { notifies: notify, logger: foreignLogger(runtime.logger) })
@@ -237,6 +234,14 @@ async function checkSchema<Tx>(
 }
 
 /** The first start stores the name; an empty one would be no name. */
+function checkOptions<Tx>(options: PostgresOptions<Tx>): void {
+  checkNames(options, optionNames)
+  const { driver, notify = true, deployment } = options
+  checkDriver<Tx>(driver)
+  checkFlag(notify, 'notify')
+  checkDeployment(deployment)
+}
+
 function checkDriver<Tx>(driver: Partial<Driver<Tx>> | null | undefined): void {
   if (typeof driver?.execute === 'function') return
   const message = 'must be a driver, such as pgDriver(pool) or that of your library'
