@@ -224,16 +224,23 @@ async function checkSchema<Tx>(
   }
   const missing = migrations.map((one) => one.name).filter((name) => !applied.has(name))
   if (missing.length > 0) {
+    const what =
+      applied.size === 0
+        ? `There is no engine in the schema "${schema}"`
+        : `The schema "${schema}" lacks ${nameSome(missing)}`
     throw new OutlayError(
       'not_migrated',
-      `The schema "${schema}" lacks ${missing.join(', ')}; run "outlay migrate" or engine.migrate(), or engine.migrationSql() with your own migration tool, then start again.`,
+      `${what}; run "outlay migrate" or engine.migrate(), or engine.migrationSql() with your own migration tool, then start again.`,
     )
   }
   await checkSameQueue((text, values) => driver.run(text, values), schema, queueSchema)
   await checkQueue(driver, queueSchema)
 }
 
-/** The first start stores the name; an empty one would be no name. */
+/** Names in a sentence. A schema of a much older release lacks hundreds of functions. */
+const nameSome = (names: readonly string[]): string =>
+  names.length <= 6 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`
+
 function checkOptions<Tx>(options: PostgresOptions<Tx>): void {
   checkNames(options, optionNames)
   const { driver, notify = true, deployment } = options
@@ -248,6 +255,7 @@ function checkDriver<Tx>(driver: Partial<Driver<Tx>> | null | undefined): void {
   throw OutlayError.fromIssues([{ field: 'driver', code: 'invalid_request', message }])
 }
 
+/** The first start stores the name; an empty one would be no name. */
 function checkDeployment(deployment: unknown): void {
   if (deployment === undefined || (typeof deployment === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(deployment)))
     return

@@ -45,6 +45,7 @@ it.each<[string, () => unknown]>([
   ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],
   ['driver: must be a driver, such as pgDriver(pool)', () => postgres({ driver: pool as never })],
   ['driver: must be a driver, such as pgDriver(pool)', () => postgres({} as never)],
+  ['at most 51 characters; got "My Schema".', () => postgres({ driver, schema: 'My Schema' })],
   ['pool: must be a pool of node-postgres', () => pgDriver('postgres://localhost' as never)],
   ['pool: must be a pool of node-postgres', () => kyselyDriver({ db: unused, pool: unused })],
   ['prepared: must be true or false', () => pgDriver(pool, { ...{ prepared: 'false' as never } })],
