@@ -81,8 +81,10 @@ declare global {
     deal: { readonly id: string; readonly amount: Amount; readonly signal: AbortSignal },
   ): Promise<{ readonly rate: string; readonly expiresAt: string; readonly reference: string } | undefined>
   const accountId: string
+  const apiKey: string
   const app: App
   const backend: Backend<PoolClient>
+  const bankGateway: typeof import('../../examples/own-provider/src/smallest.ts').bankGateway
   const bank: string & Bank
   const bankAddress: PostalAddress
   const beneficiaryAddress: PostalAddress

@@ -90,10 +90,8 @@ const optionNames = ['driver', 'schema', 'queueSchema', 'notify', 'deployment', 
  * const backend = postgres({ driver: pgDriver(pool), schema: 'outlay' })
  */
 export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
-  checkNames(options, optionNames)
+  checkOptions(options)
   const { driver, notify = true } = options
-  checkFlag(notify, 'notify')
-  checkDeployment(options.deployment)
   const { schema, queueSchema, channel, tokens } = resolveNames(options)
   const runtime = systemRuntime(options.logger)
   const transfers = createTransferStore(driver, tokens, { notifies: notify, logger: foreignLogger(runtime.logger) })
@@ -226,13 +224,35 @@ async function checkSchema<Tx>(
   }
   const missing = migrations.map((one) => one.name).filter((name) => !applied.has(name))
   if (missing.length > 0) {
+    const what =
+      applied.size === 0
+        ? `There is no engine in the schema "${schema}"`
+        : `The schema "${schema}" lacks ${nameSome(missing)}`
     throw new OutlayError(
       'not_migrated',
-      `The schema "${schema}" lacks ${missing.join(', ')}; run "outlay migrate" or engine.migrate(), or engine.migrationSql() with your own migration tool, then start again.`,
+      `${what}; run "outlay migrate" or engine.migrate(), or engine.migrationSql() with your own migration tool, then start again.`,
     )
   }
   await checkSameQueue((text, values) => driver.run(text, values), schema, queueSchema)
   await checkQueue(driver, queueSchema)
+}
+
+/** Names in a sentence. A schema of a much older release lacks hundreds of functions. */
+const nameSome = (names: readonly string[]): string =>
+  names.length <= 6 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`
+
+function checkOptions<Tx>(options: PostgresOptions<Tx>): void {
+  checkNames(options, optionNames)
+  const { driver, notify = true, deployment } = options
+  checkDriver<Tx>(driver)
+  checkFlag(notify, 'notify')
+  checkDeployment(deployment)
+}
+
+function checkDriver<Tx>(driver: Partial<Driver<Tx>> | null | undefined): void {
+  if (typeof driver?.execute === 'function') return
+  const message = 'must be a driver, such as pgDriver(pool) or that of your library'
+  throw OutlayError.fromIssues([{ field: 'driver', code: 'invalid_request', message }])
 }
 
 /** The first start stores the name; an empty one would be no name. */

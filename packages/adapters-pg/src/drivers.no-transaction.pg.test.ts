@@ -128,6 +128,7 @@ const closed: Closed = {
   ],
   'a client of an older pg': [pgDriver(pool), (work) => withClient((client) => work(older(client)))],
   'a pool of pg': [pgDriver(pool), (work) => work(pool)],
+  'a database of Drizzle in place of a client of pg': [pgDriver(pool), (work) => work(db)],
   'the database of Drizzle': [drizzleDriver(db), (work) => work(db)],
   'a client in Drizzle': [drizzleDriver(db), (work) => withClient((client) => work(drizzle({ client })))],
   'the database of Kysely': [kyselyDriver({ db: kysely, pool }), (work) => work(kysely)],
@@ -284,6 +285,17 @@ describe.each(Object.entries(closed))('on %s, where no transaction is open,', (_
     }
     expect(await rows()).toEqual([0, 0, 0, 0])
   })
+})
+
+it.each([
+  ['pg', pgDriver(pool)],
+  ['drizzle', drizzleDriver(db)],
+  ['kysely', kyselyDriver({ db: kysely, pool })],
+  ['knex', knexDriver(knexRoot)],
+  ['postgres.js', postgresJsDriver({ sql, pool })],
+])('an enqueue without a transaction of %s is refused with the name of the argument', async (_, driver) => {
+  const enqueued = engineOn(driver).transfers.enqueue(undefined, samplePayout('acme'))
+  await expect(enqueued).rejects.toMatchObject({ code: 'no_transaction', field: 'tx' })
 })
 
 describe('in a transaction', () => {

@@ -291,7 +291,10 @@ describe('the command line', async () => {
     expect(missing.stderr).toContain('outlay migrate')
     const planned = await outlay(['migrate', '--dry-run', ...options, '--json'])
     expect(JSON.parse(planned.stdout).wouldRun).toContain('views/transfers')
-    expect((await outlay(['migrate', ...options])).stdout).toContain('ran views/transfers')
+    const { stdout } = await outlay(['migrate', ...options])
+    expect(stdout).toContain('ran 0001_baseline')
+    expect(stdout).toMatch(/^ran \d+ functions and views$/m)
+    expect(stdout).not.toContain('functions/')
     expect((await outlay(['migrate', ...options])).stdout).toContain('nothing to do')
     expect((await outlay(['status', ...options])).code).toBe(0)
     const printed = await outlay(['migrate', '--print', '--schema', 'payments'])
@@ -342,6 +345,12 @@ describe('the command line', async () => {
       [`enqueue-${suffix}`],
     )
     expect(rows).toEqual([{ enqueues: true, updates: false }])
+    const asEnqueuer = `${url}?${new URLSearchParams({ options: `-c role=enqueue-${suffix}` })}`
+    for (const args of [['transfers', 'list'], ['status'], ['doctor']]) {
+      const { stderr } = await outlay([...args, '--database-url', asEnqueuer])
+      expect(stderr).toContain('The user may not do this. (permission denied for table')
+      expect(stderr).toContain('the reader to read, the worker to change something')
+    }
     await admin.query(`reassign owned by "migrator-${suffix}" to current_user`)
     for (const [, name] of names) await admin.query(`drop owned by "${name}"; drop role "${name}"`)
     await admin.end()

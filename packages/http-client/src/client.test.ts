@@ -340,6 +340,16 @@ test.each([
   expect(() => open({ baseUrl: baseUrl as string })).toThrow(sentence)
 })
 
+test.each([
+  [undefined, 'clientId is no text'],
+  [{ clientId: 'a', clientSecret: undefined }, 'clientSecret is no text'],
+  [{ clientId: '', clientSecret: 'b' }, 'clientId is empty'],
+])('credentials %j are refused at once, as of variables that are not set', (credentials, why) => {
+  expect(() => open({ credentials: credentials as never })).toThrow(
+    `credentials must be { clientId, clientSecret }, or a function that returns them; ${why}`,
+  )
+})
+
 test('a member of a request that does not exist is refused before anything is sent', async () => {
   const create = (extra: object) => client.transfers.create(accountId, { ...request, ...extra })
   await expect(create({ metadata: { invoice: '1' } })).rejects.toMatchObject({

@@ -14,7 +14,7 @@ import { createPool, type Pool, poolOf } from './pool.ts'
 import { isOwnRefusal } from './proof.ts'
 import { buildRequest, type Call } from './request.ts'
 import { templateOf, traceExchange } from './telemetry.ts'
-import { type CredentialsSource, createTokenSource, type TokenResult } from './token.ts'
+import { type CredentialsSource, checkSource, createTokenSource, type TokenResult } from './token.ts'
 
 /** How a client or a gateway reaches the service. */
 export interface ConnectionOptions {
@@ -303,11 +303,12 @@ function openTokens(
 /**
  * Opens a connection to a service. Sends nothing until the first call.
  *
- * Throws Error for an address that is not http(s), carries credentials, or is plain http to another host, and for a number that
- * is not valid. OutlayError `invalid_request` for an option that is neither of a connection nor one of `others`.
+ * Throws Error for an address that is not http(s), carries credentials, or is plain http to another host, for credentials that are
+ * no pair, and for a number that is not valid. OutlayError `invalid_request` for an option that is neither of a connection nor one of `others`.
  */
 export function createConnection(options: ConnectionOptions, others: readonly string[] = []): Connection {
   checkOptions(options, others)
+  checkSource(options.credentials)
   const allowInsecure = options.allowInsecure ?? false
   const addresses = readAddresses(options, allowInsecure)
   const clock = options.clock ?? { now: () => new Date() }

@@ -111,6 +111,19 @@ const checkCredentials = (credentials: Credentials): Credentials => {
   return { clientId, clientSecret, environment }
 }
 
+/** Refuses a pair that cannot be one, such as of variables that an environment lacks. A function is called per account, later. */
+export function checkSource(source: Partial<Credentials> | CredentialsSource | null | undefined): void {
+  if (typeof source === 'function') return
+  for (const name of ['clientId', 'clientSecret'] as const) {
+    const value: unknown = source?.[name]
+    if (typeof value === 'string' && value !== '') continue
+    const what = value === '' ? 'empty' : 'no text'
+    throw new Error(
+      `credentials must be { clientId, clientSecret }, or a function that returns them; ${name} is ${what}`,
+    )
+  }
+}
+
 /** Reads the pair of an account within the time limit. A later answer of the function is ignored. */
 const findCredentials = (source: CredentialsSource, accountId: string, limitMs: number): Promise<Credentials> =>
   new Promise((resolve, reject) => {

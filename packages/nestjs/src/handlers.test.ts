@@ -65,7 +65,7 @@ describe('a decorated method', () => {
       async onFinished(): Promise<void> {}
     }
     expect(await refusalOf(Mistyped)).toContain(
-      'of Mistyped.onFinished: There is no type of event "transfer.finished" (subscription "pay").',
+      'of Mistyped.onFinished: There is no type of event "transfer.finished" (subscription "pay"); there are transfer.enqueued',
     )
     class Slow {
       @OnTransfer('pay', ['transfer.completed'], { timeoutMs: 0 })

@@ -16,6 +16,13 @@ test('a decorated method takes the event, or the events, of its decorator', () =
     @OnTransferMany('many', ['transfer.completed'], { batchSize: 5, engine: 'refunds' })
     async many(_events: readonly TransferEvent[], _tx: Tx): Promise<void> {}
 
+    @OnTransfer('own', ['transfer.completed', 'transfer.failed'])
+    async own(_event: TransferEvent<'transfer.completed' | 'transfer.failed'>): Promise<void> {}
+
+    // @ts-expect-error it does not take the other type
+    @OnTransfer('half', ['transfer.completed', 'transfer.failed'])
+    async half(_event: TransferEvent<'transfer.completed'>): Promise<void> {}
+
     @OnTransfer('none', ['transfer.completed'])
     async none(): Promise<void> {}
 

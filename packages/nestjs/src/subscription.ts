@@ -41,20 +41,20 @@ const key = 'outlay:subscriptions'
  *   await tx.update(Invoice, { transferId }, { status: 'paid' })
  * }
  */
-export function OnTransfer(
+export function OnTransfer<Type extends EventType>(
   name: string,
-  types: readonly EventType[],
+  types: readonly Type[],
   options?: OnTransferOptions,
-): HandlerDecorator<TransferEvent> {
+): HandlerDecorator<TransferEvent<Type>> {
   return note('OnTransfer', { name, types, together: false }, options)
 }
 
 /** The same for a method that gets the events of a transaction in one call, as `engine.subscribeMany` does. */
-export function OnTransferMany(
+export function OnTransferMany<Type extends EventType>(
   name: string,
-  types: readonly EventType[],
+  types: readonly Type[],
   options?: OnTransferOptions,
-): HandlerDecorator<readonly TransferEvent[]> {
+): HandlerDecorator<readonly TransferEvent<Type>[]> {
   return note('OnTransferMany', { name, types, together: true }, options)
 }
 

@@ -23,6 +23,9 @@ interface StatusClient extends QueryClient {
  * @throws OutlayError `no_transaction`
  */
 export async function queryInTransaction(client: QueryClient, config: QueryConfig): Promise<QueryResult> {
+  if (typeof (client as Partial<QueryClient> | null | undefined)?.query !== 'function') {
+    throw noTransaction('is no client of node-postgres')
+  }
   if (sendsInTurn(client)) return queryInTurn(client, config)
   if (!isInTransaction(client)) await probeTransaction((probe) => client.query(probe))
   return client.query(config)

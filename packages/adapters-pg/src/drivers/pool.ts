@@ -1,3 +1,4 @@
+import { OutlayError } from '@outlay/core'
 import { checkFlag, checkNames } from '@outlay/core/adapter'
 import { Client, type Pool, type PoolClient, type QueryConfig } from 'pg'
 import type { Driver, Listener, ListenOptions, SqlSession } from '../database/driver.ts'
@@ -32,6 +33,7 @@ export const bind = ({ name, text }: Statement, values: readonly unknown[], opti
  */
 export function poolDriver(pool: Pool, options: PgDriverOptions = {}, others: readonly string[] = []): PoolDriver {
   checkDriverOptions(options, others)
+  checkPool(pool)
   guardClients(pool)
   return {
     maxConnections: pool.options.max,
@@ -47,6 +49,12 @@ export function poolDriver(pool: Pool, options: PgDriverOptions = {}, others: re
     listen: (listen) => listenBeside(pool, listen),
     onError: (listener) => onPoolError(pool, listener),
   }
+}
+
+function checkPool(pool: Partial<Pool> | null | undefined): void {
+  if (typeof pool?.connect === 'function' && typeof pool.on === 'function') return
+  const message = 'must be a pool of node-postgres, such as new pg.Pool({ connectionString })'
+  throw OutlayError.fromIssues([{ field: 'pool', code: 'invalid_request', message }])
 }
 
 const guarded = new WeakSet<Pool | PoolClient>()

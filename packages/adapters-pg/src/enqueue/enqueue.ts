@@ -5,6 +5,7 @@ import { factValues, otherFacts, readFacts } from '../control/policy-facts.ts'
 import type { Driver } from '../database/driver.ts'
 import { mayWrite } from '../database/enqueue-mark.ts'
 import { violates } from '../database/lock-timeout.ts'
+import { noTransaction } from '../database/open-transaction.ts'
 import { type Statement, statements, storableJson } from '../database/statement.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
 import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
@@ -117,6 +118,7 @@ export function createEnqueue<Tx>(
   }
   return async (tx, transfers, traceparent, policyTag = null, expected = undefined) => {
     if (transfers.length === 0) return []
+    if (tx === undefined || tx === null) throw noTransaction('is missing')
     const run = () => write(tx, transfers, { notify: shouldNotify(), traceparent, policyTag, expected, mark: '' })
     try {
       return await runBeside(tx, transfers.length > chunkSize, run)

@@ -17,6 +17,7 @@ export function resolveNames(names: {
   readonly queueSchema?: string | undefined
 }): DatabaseNames {
   const { schema = 'outlay' } = names
+  const quoted = quoteIdentifier(schema)
   const queueSchema = names.queueSchema ?? `${schema}_queue`
   quoteIdentifier(queueSchema)
   const channel = `${schema}_wake`
@@ -24,6 +25,6 @@ export function resolveNames(names: {
     schema,
     queueSchema,
     channel,
-    tokens: { ...queueTokens(queueSchema), schema: quoteIdentifier(schema), channel },
+    tokens: { ...queueTokens(queueSchema), schema: quoted, channel },
   }
 }

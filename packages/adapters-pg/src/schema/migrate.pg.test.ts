@@ -23,7 +23,12 @@ describe('migrations', async () => {
   it('run once when several processes start them at the same time, and again without effect', async () => {
     const pool = open(database.url)
     const backend = () => postgres({ driver: pgDriver(pool), schema: 'payments' })
-    await expect(backend().check()).rejects.toMatchObject({ code: 'not_migrated' })
+    await expect(backend().check()).rejects.toMatchObject({
+      code: 'not_migrated',
+      message: expect.stringMatching(
+        /^There is no engine in the schema "\w+"; run "outlay migrate" or engine\.migrate\(\)/,
+      ),
+    })
     await Promise.all([backend().migrate(), backend().migrate(), backend().migrate()])
     await backend().migrate()
     await expect(backend().check()).resolves.toBeUndefined()

@@ -18,7 +18,11 @@ const readRole = rowDecoder('role', {
  * Throws Error when the role of the connection may not run workers, with the name of one that may: a role that only enqueues, or reads,
  * would fail at some later statement with a table's name. Says nothing of a schema that does not exist.
  */
-export async function checkWorkerRole<Tx>(driver: Pick<Driver<Tx>, 'run'>, schema: string): Promise<void> {
+export async function checkWorkerRole<Tx>(
+  driver: Pick<Driver<Tx>, 'run'>,
+  schema: string,
+  cause?: unknown,
+): Promise<void> {
   const found = readFirst(readRole, (await driver.run(sql, [schema])).rows)
   if (found === undefined || found.mayWork) return
   const use =
@@ -27,6 +31,7 @@ export async function checkWorkerRole<Tx>(driver: Pick<Driver<Tx>, 'run'>, schem
       : `the role ${found.workers}`
   throw new Error(
     `The database role "${found.role}" may not run workers: it may not change the transfers in the schema "${schema}". Start the engine with a login of ${use}; a process that only enqueues does not call start().`,
+    cause === undefined ? undefined : { cause },
   )
 }
 
@@ -39,7 +44,7 @@ export async function explainRole<Tx>(
   try {
     await run()
   } catch (error) {
-    if (isForbidden(error)) await checkWorkerRole(driver, schema)
+    if (isForbidden(error)) await checkWorkerRole(driver, schema, error)
     throw error
   }
 }

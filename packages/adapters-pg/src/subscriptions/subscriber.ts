@@ -1,6 +1,6 @@
 import type { Logger } from '@outlay/core'
 import type { Subscription } from '@outlay/core/adapter'
-import { thrownText } from '../database/thrown-text.ts'
+import { thrownAt, thrownText } from '../database/thrown-text.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import type { LoopList } from '../workers/loop-list.ts'
 import { createAttendance, defaultHoldMs } from './attendance.ts'
@@ -204,8 +204,11 @@ async function recordFailure<Tx>(
 ): Promise<void> {
   if (!isItsOwn) return
   const { dead } = await store.fail(subscription.name, event, error)
-  const message = thrownText(error)
-  const fields = { subscription: subscription.name, event: event.id, error: message }
+  const at = thrownAt(error)
+  const fields = {
+    ...{ subscription: subscription.name, event: event.id, error: thrownText(error) },
+    ...(at === undefined ? {} : { at }),
+  }
   if (dead) logger.error(fields, 'A handler failed too often; the event is a dead letter now.')
   else logger.warn(fields, 'A handler failed; the worker delivers the event again later.')
 }

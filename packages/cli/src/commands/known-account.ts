@@ -29,7 +29,12 @@ export async function requireAccount(session: Session, accountId: string): Promi
   const { known } = await doubtAccount(session, accountId)
   if (known !== false) return
   const accounts = await session.inspection.accounts({ limit: mostCompared }).catch(() => [])
-  const alike = accounts.map((one) => one.accountId).filter((id) => isAlike(id, accountId))
+  const ids = accounts.map((one) => one.accountId)
+  if (ids.includes(accountId)) {
+    const where = 'It has a pause, a stop or limits alone: "outlay accounts list" shows them.'
+    throw new Misuse(`The account "${printable(accountId)}" has no transfer here.`, where)
+  }
+  const alike = ids.filter((id) => isAlike(id, accountId))
   const next =
     alike.length === 0
       ? 'Write the id with which the host enqueues its transfers; "outlay accounts list" names those with unsettled ones.'

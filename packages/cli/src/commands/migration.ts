@@ -27,7 +27,10 @@ export async function migrate(session: Session, options: { readonly dryRun?: boo
   session.write({ schema: before.schema, ran: steps }, () => {
     if (steps.length === 0) return `"${before.schema}" is current; nothing to do.`
     const seconds = ((performance.now() - started) / 1000).toFixed(1)
-    return [...steps.map((step) => `ran ${step}`), `"${before.schema}" is current, after ${seconds} s.`].join('\n')
+    return [
+      ...summarize(steps).map((step) => `ran ${step}`),
+      `"${before.schema}" is current, after ${seconds} s.`,
+    ].join('\n')
   })
 }
 
@@ -44,6 +47,13 @@ function plan(state: SchemaState): readonly string[] {
   ]
   const pending = state.migrations.filter((migration) => migration.state === 'pending').map(({ name }) => name)
   return [...queue, ...pending]
+}
+
+/** The steps as they are shown: functions and views by their number where there are very many, as in an empty database. */
+function summarize(steps: readonly string[]): readonly string[] {
+  const rest = steps.filter((step) => !/^(functions|views)\//.test(step))
+  const made = steps.length - rest.length
+  return made <= 20 ? steps : [...rest, `${made} functions and views`]
 }
 
 function describePlan(state: SchemaState, steps: readonly string[]): string {

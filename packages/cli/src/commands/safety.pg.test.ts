@@ -196,6 +196,14 @@ describe('the commands that stop and allow sending', async () => {
     }
   })
 
+  it('do not take an account that is only paused for a mistyped one', async () => {
+    await run('accounts', 'pause', 'early', '--actor', 'ann', '--reason', 'a drill')
+    const refused = await run('transfers', 'list', '--account', 'early')
+    expect([refused.code, refused.stdout]).toEqual([2, ''])
+    expect(refused.stderr).toContain('The account "early" has no transfer here.')
+    expect(refused.stderr).not.toContain('Did you mean')
+  })
+
   it('limit an account that nobody knows yet, and say that it may be mistyped', async () => {
     await host.enqueue()
     for (const [account, doubted] of [

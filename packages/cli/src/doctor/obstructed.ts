@@ -37,7 +37,8 @@ export function diagnoseObstructed({ obstructed }: Pick<HealthFacts, 'obstructed
     const { what, cure } = findings[reason]
     const isSerious = reason === 'misconfigured' || groups.some(({ sinceMs }) => sinceMs >= limits.obstructedMs.serious)
     const grade = isSerious ? serious : warning
-    return [grade(reason, `Transfers ${what}: ${named.join('; ')}${more}.`, cure)]
+    const said = `Transfers ${what}: ${named.join('; ')}${more}`
+    return [grade(reason, said.endsWith('?') ? said : `${said}.`, cure)]
   })
 }
 

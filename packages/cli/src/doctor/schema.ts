@@ -21,7 +21,9 @@ function diagnoseMigrations(state: SchemaState): readonly Finding[] {
   const changed = named('changed')
   const findings: Finding[] = []
   if (pending.length > 0) {
-    const what = `The schema "${state.schema}" lacks ${pending.join(', ')}, or has an older version of it.`
+    const some =
+      pending.length <= 6 ? pending.join(', ') : `${pending.slice(0, 5).join(', ')} and ${pending.length - 5} more`
+    const what = `The schema "${state.schema}" lacks ${some}, or has an older version of it.`
     findings.push(serious('schema_behind', what, 'Run "outlay migrate" before starting this release.'))
   }
   if (changed.length > 0) {

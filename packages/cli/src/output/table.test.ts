@@ -18,7 +18,7 @@ describe('a table', () => {
     const text = formatTable([{ said: `\u001b[2Jok\nSERIOUS ${'x'.repeat(200)}` }], [['said', (row) => row.said]])
     expect(text.split('\n')).toHaveLength(2)
     expect(text).toContain('\\u001b[2Jok\\u000aSERIOUS')
-    expect(text.split('\n')[1]).toHaveLength(80)
+    expect(text.split('\n')[1]).toHaveLength(120)
     expect(printable('a\u202eb')).toBe('a\\u202eb')
   })
 

@@ -1,8 +1,8 @@
 /** A column of a table: its heading, and the cell of a row. */
 export type Column<Row> = readonly [heading: string, cell: (row: Row) => string | number | null]
 
-/** Longest cell, in characters; a longer one ends with an ellipsis. */
-const maxCell = 80
+/** Longest cell, in characters; a longer one ends with an ellipsis. Why a connection failed fits with its code. */
+const maxCell = 120
 
 /**
  * Text that is safe on a terminal: control characters, which text of another system may contain, become visible escapes instead

@@ -52,7 +52,10 @@ const serverProblems: Readonly<Record<string, readonly [message: string, next: s
   '3F000': ['The schema of the engine does not exist.', migrate],
   '42P01': ['The schema of the engine does not exist, or is older than this command.', migrate],
   '42883': ['The schema of the engine does not exist, or is older than this command.', migrate],
-  '42501': ['The user may not do this.', 'Use the user that owns the schema, or grant what the message names.'],
+  '42501': [
+    'The user may not do this.',
+    'Use a login of the role that owns the schema, or of one that "outlay roles" makes: the reader to read, the worker to change something, the migrator to migrate.',
+  ],
   '25006': ['The database is read-only.', 'Connect to the primary; a replica is enough for reads only.'],
   '53300': ['The server has no connection left.', 'Wait, or find out who holds them in pg_stat_activity.'],
   '55P03': [
@@ -152,6 +155,9 @@ function firstMessage(error: Error): string {
 
 /** True for the error of a statement that did not get a lock in time. */
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03'
+
+/** True for the error of a statement that the role may not run. */
+export const isForbidden = (error: unknown): boolean => codeOf(error) === '42501'
 
 /** True for the error of a statement that names a schema, a table, a column or a function which does not exist. */
 export const isLacking = (error: unknown): boolean => /^(3F000|42P01|42703|42883)$/.test(codeOf(error) ?? '')

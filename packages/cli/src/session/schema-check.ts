@@ -1,5 +1,5 @@
 import { OutlayError } from '@outlay/core'
-import { Refusal } from './problem.ts'
+import { isForbidden, Refusal } from './problem.ts'
 import type { Session } from './session.ts'
 
 /** What a command says where no engine is: the names may be mistyped, so it does not begin with a migration. */
@@ -16,6 +16,8 @@ export async function checkSchema(session: Session): Promise<void> {
   try {
     await session.backend.check()
   } catch (error) {
+    // The backend says which role may run workers; what this one may not read is nearer to a command.
+    if (error instanceof Error && isForbidden(error.cause)) throw error.cause
     if (!OutlayError.is(error, 'not_migrated') || (await session.inspection.schema()).exists) throw error
     const { message, next } = noEngine(session)
     throw new Refusal(message, next, 'not_migrated')

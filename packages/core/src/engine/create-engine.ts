@@ -1,4 +1,5 @@
 import { type Catalog, defaultCatalog } from '../catalog.ts'
+import { OutlayError } from '../error.ts'
 import { atGateway, readGatewayAccount } from '../gateway-account.ts'
 import { Id } from '../id.ts'
 import { checkNames } from '../option-names.ts'
@@ -124,6 +125,7 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
   checkScreener(given.screen)
   for (const gateway of readGateways(given).all) checkKeyLifetime(gateway)
   const { backend } = given
+  checkBackend(backend)
   const runtime = foreignRuntime(backend.runtime, given.runtime)
   const options = guardForeign(given, runtime)
   const { gateways } = options
@@ -185,6 +187,12 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     check: () => backend.check(),
     [Symbol.asyncDispose]: lifecycle.stop,
   }
+}
+
+function checkBackend(backend: unknown): void {
+  if (typeof (backend as Partial<Backend<unknown>> | null | undefined)?.work === 'function') return
+  const message = 'must be a backend, such as postgres({ driver }) of @outlay/adapters-pg'
+  throw OutlayError.fromIssues([{ field: 'backend', code: 'invalid_request', message }])
 }
 
 /** The same options, with time limits and checks around all foreign code. */

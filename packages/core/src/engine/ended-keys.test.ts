@@ -24,6 +24,14 @@ describe('a key that is used again', () => {
     expect(notice(transfer('a', { status: 'failed' })).notices[0]).toContain('which has failed')
   })
 
+  it('says by which transfer it was paid again, and not how to pay a third time', () => {
+    const sentence =
+      'The idempotency key stands for the transfer a, which was canceled; nothing was enqueued. It was resubmitted as b: see that transfer for its payment.'
+    expect(notice(transfer('a', { resubmittedAs: 'b' })).notices).toEqual([sentence])
+    const { warned } = notice(transfer('a', { resubmittedAs: 'b' }), transfer('c', { resubmittedAs: 'd' }))
+    expect(warned).toEqual([[expect.anything(), expect.stringContaining('Some were resubmitted')]])
+  })
+
   it.each([
     ['is new', { reused: false, stage: 'queued', status: 'pending' }],
     ['is under way', { stage: 'submitted', status: 'processing' }],

@@ -279,10 +279,15 @@ export interface Engine<Tx> extends Counting {
   /**
    * Registers a durable subscription; call it before {@link Engine.start}. It receives every event recorded after its first
    * start, at least once, in order per transfer, in a transaction that commits with the acknowledgement. A start adds types to
-   * those stored under the name and never removes one; a process receives events of its own types only.
+   * those stored under the name and never removes one; a process receives events of its own types only, so `event.type` is one of `types`.
    * @throws Error when an option is out of range, there is no type, the name is in use, or the engine runs.
    */
-  subscribe(name: string, types: readonly EventType[], handler: EventHandler<Tx>, options?: SubscribeOptions): void
+  subscribe<Type extends EventType>(
+    name: string,
+    types: readonly Type[],
+    handler: EventHandler<Tx, Type>,
+    options?: SubscribeOptions,
+  ): void
   /**
    * The same for a handler that gets the events of a transaction in one call, for writes that are faster as one statement. They are of
    * different transfers, up to `batchSize` of them, 100 by default. When the call fails, each is handled by a call of its own.
@@ -292,7 +297,12 @@ export interface Engine<Tx> extends Counting {
    *   await tx.query('update invoice set paid = true where transfer_id = any ($1)', [events.map((event) => event.transferId)])
    * })
    */
-  subscribeMany(name: string, types: readonly EventType[], handler: EventsHandler<Tx>, options?: SubscribeOptions): void
+  subscribeMany<Type extends EventType>(
+    name: string,
+    types: readonly Type[],
+    handler: EventsHandler<Tx, Type>,
+    options?: SubscribeOptions,
+  ): void
   /**
    * Removes a stored subscription, or some of its types, in the host's transaction. Stop the processes that subscribe to it first: one
    * that still does stores it again.

@@ -52,6 +52,18 @@ it.each([
   )
 })
 
+it('names the members that there are beside one that does not exist', () => {
+  const request = { ...payout, destination: { ...payout.destination, memo: 'INV-1' } } as never
+  expect(() => prepareTransfer(request, defaultCatalog, naming, '')).toThrow(
+    'destination.memo: does not exist there; there are addressId or address, valueType, transferType and wireMemo',
+  )
+})
+
+it('says that the transaction comes first where the request is missing', () => {
+  const prepare = () => prepareTransfer(undefined as never, defaultCatalog, naming, '')
+  expect(prepare).toThrow('request: must be an object; the transaction comes first: enqueue(tx, request)')
+})
+
 it('keeps metadata beside the request, where its fingerprint does not see them', () => {
   const noted = prepareTransfer({ ...payout, metadata: { invoice: '1' } } as never, defaultCatalog, naming, '0.')
   expect(noted.metadata).toEqual({ invoice: '1' })

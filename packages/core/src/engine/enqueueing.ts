@@ -38,8 +38,11 @@ export function prepareTransfer(
   prefix: string,
 ): Omit<NewTransfer, 'gateway'> {
   if (typeof request !== 'object' || request === null) {
-    const field = prefix === '' ? 'request' : prefix.slice(0, -1)
-    throw OutlayError.fromIssues([{ field, code: 'invalid_request', message: 'must be a request, an object' }])
+    const [field, message] =
+      prefix === ''
+        ? ['request', 'must be an object; the transaction comes first: enqueue(tx, request)']
+        : [prefix.slice(0, -1), 'must be a request, an object']
+    throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
   }
   const { accountId, id: givenId, idempotencyKey: givenKey } = request
   checkAccountId(accountId, `${prefix}accountId`)
@@ -147,7 +150,8 @@ export function readTime(value: string | Date | undefined, field: string): strin
 
 /** Says what is wrong with a moment. Without a zone it is another moment on each machine. */
 function describeMoment(value: unknown): string {
-  const format = 'a date and time in ISO 8601 with Z or an offset, before the year 10000, or a Date'
+  const format =
+    'a date and time in ISO 8601 with Z or an offset, such as 2027-01-31T09:00:00Z, before the year 10000, or a Date'
   if (typeof value !== 'string' || parseMoment(`${value}Z`) === null) return `must be ${format}`
   return `has no time zone; write ${value}Z for UTC, or its offset, such as ${value}-05:00`
 }

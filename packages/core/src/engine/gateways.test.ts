@@ -24,6 +24,8 @@ describe('the gateways of an engine', () => {
   it.each<[string, GatewayOptions]>([
     ['give createEngine() a gateway, or several', {}],
     ['give createEngine() a gateway, or several', { gateway: first, gateways: { second } }],
+    ['gateway: must be a gateway, such as httpGateway()', { gateway: {} as Gateway }],
+    ['gateway: must be a gateway, such as httpGateway()', { gateway: null as never }],
     ['must have at least one gateway', { gateways: {} }],
     ['"a b" is no name of a gateway', { gateways: { 'a b': first } }],
     ['gateways.second: must be a gateway', { gateways: { first, second: {} as Gateway }, route }],

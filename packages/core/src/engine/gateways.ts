@@ -48,6 +48,9 @@ export function readGateways(options: GatewayOptions): Gateways {
   if ((gateway === undefined) === (gateways === undefined)) {
     throw refuse('gateway', 'give createEngine() a gateway, or several as gateways: { name: gateway }')
   }
+  if (gateways === undefined && typeof gateway?.submit !== 'function') {
+    throw refuse('gateway', 'must be a gateway, such as httpGateway() of @outlay/http-client or one of your own')
+  }
   const byName = new Map(gateways === undefined ? [[defaultGateway, gateway as Gateway]] : readNamed(gateways))
   const names = [...byName.keys()]
   if (route !== undefined) {

@@ -98,6 +98,20 @@ describe('the log of obstacles', () => {
     expect(warned).toEqual(['acme unreachable begins', 'acme unreachable ends 0', 'acme misconfigured begins'])
   })
 
+  it('keeps the reason that sending found while reads fail as well', async () => {
+    const { send, poll, warned } = scene()
+    const fail = () => {
+      throw new OutlayError('service_unavailable', 'TLS failed')
+    }
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      await send(wrong)
+      await poll(fail)
+    }
+    await send(accepted)
+    await poll(fail)
+    expect(warned).toEqual(['acme misconfigured begins', 'acme misconfigured ends 0', 'acme unreachable begins'])
+  })
+
   it('names ten accounts, says once that there are more, and once that all get through again', async () => {
     const { send, warned } = scene()
     const ids = Array.from({ length: 25 }, (_, index) => `a${index}`)

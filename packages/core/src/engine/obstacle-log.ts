@@ -43,7 +43,9 @@ export function createObstacleLog(
     begin(accountId, trouble, detail, bySending) {
       const nowMs = clock.now().getTime()
       const open = accounts.get(accountId)
-      if (open?.trouble === trouble) {
+      // A failed read does not say whether the path, the certificate or the vault is wrong; what sends has said it.
+      const isVaguer = trouble === 'unreachable' && !bySending && open?.bySending === true
+      if (open?.trouble === trouble || isVaguer) {
         open.seenAtMs = nowMs
         return
       }

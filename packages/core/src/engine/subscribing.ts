@@ -2,7 +2,7 @@ import { OutlayError } from '../error.ts'
 import { type EventType, eventTypes } from '../event.ts'
 import { checkNames } from '../option-names.ts'
 import type { AuditPort } from '../ports/audit.ts'
-import type { EventHandler, EventsHandler } from '../ports/handlers.ts'
+import type { EventHandler, EventsHandler, TransferEvent } from '../ports/handlers.ts'
 import type { Subscription, SubscriptionPort } from '../ports/subscriptions.ts'
 import { readAnyNote } from './actors.ts'
 import { recordCommand } from './audited.ts'
@@ -15,28 +15,29 @@ const longestName = 255
 const limits = { batchSize: 10_000, timeoutMs: 86_400_000 } as const
 
 /** Creates a subscription from the host's input, whose handler gets one event at a time. */
-export function makeSubscription<Tx>(
+export function makeSubscription<Tx, Type extends EventType>(
   name: string,
-  types: readonly EventType[],
-  handler: EventHandler<Tx>,
+  types: readonly Type[],
+  handler: EventHandler<Tx, Type>,
   options?: SubscribeOptions,
 ): Subscription<Tx> {
   const { batchSize = 1, timeoutMs } = checkedOptions(name, types, handler, options)
   const one: EventsHandler<Tx> = async ([event], tx, context) => {
-    if (event !== undefined) await awaited(name, handler(event, tx, context))
+    if (event !== undefined) await awaited(name, handler(event as TransferEvent<Type>, tx, context))
   }
   return { name, types: [...new Set(types)], batchSize, timeoutMs, together: false, handler: one }
 }
 
 /** Creates a subscription from the host's input, whose handler gets the events of a transaction together. */
-export function makeBatchSubscription<Tx>(
+export function makeBatchSubscription<Tx, Type extends EventType>(
   name: string,
-  types: readonly EventType[],
-  handler: EventsHandler<Tx>,
+  types: readonly Type[],
+  handler: EventsHandler<Tx, Type>,
   options?: SubscribeOptions,
 ): Subscription<Tx> {
   const { batchSize = 100, timeoutMs } = checkedOptions(name, types, handler, options)
-  const all: EventsHandler<Tx> = (events, tx, context) => awaited(name, handler(events, tx, context))
+  const all: EventsHandler<Tx> = (events, tx, context) =>
+    awaited(name, handler(events as readonly TransferEvent<Type>[], tx, context))
   return { name, types: [...new Set(types)], batchSize, timeoutMs, together: true, handler: all }
 }
 
@@ -71,7 +72,10 @@ function checkTypes(name: string, types: readonly string[]): void {
   if (!Array.isArray(types)) throw new Error(`The types of "${name}" are a list of types of events.`)
   if (types.length === 0) throw new Error(`Give "${name}" at least one type of event.`)
   const unknown = types.find((type) => !(eventTypes as readonly string[]).includes(type))
-  if (unknown !== undefined) throw new Error(`There is no type of event "${unknown}" (subscription "${name}").`)
+  if (unknown !== undefined)
+    throw new Error(
+      `There is no type of event "${unknown}" (subscription "${name}"); there are ${eventTypes.join(', ')}.`,
+    )
 }
 
 /** A write that is not awaited would happen after the commit, on a connection that others use. */

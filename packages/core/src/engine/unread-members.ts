@@ -14,6 +14,13 @@ function findDropped(given: object, parsed: object, prefix: string): string | un
   return undefined
 }
 
+/** Members of the objects in a request, for a message. */
+const innerNames: ReadonlyMap<string, string> = new Map([
+  ['amount', 'value and currency'],
+  ['source', 'addressId, valueType and transferType'],
+  ['destination', 'addressId or address, valueType, transferType and wireMemo'],
+])
+
 /**
  * Throws `invalid_request` for a member that has a value and is not in what was read of the request, so that nothing that the caller
  * wants is dropped. `names` lists the members that there are.
@@ -22,6 +29,9 @@ export function refuseUnread(given: object, parsed: object, names: string, prefi
   const field = findDropped(given, parsed, prefix)
   if (field === undefined) return
   const name = field.slice(prefix.length)
-  const message = name.includes('.') ? 'does not exist there' : `is no member of a request; there are ${names}`
+  const there = innerNames.get(name.slice(0, name.lastIndexOf('.')))
+  const message = name.includes('.')
+    ? `does not exist there${there === undefined ? '' : `; there are ${there}`}`
+    : `is no member of a request; there are ${names}`
   throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
 }

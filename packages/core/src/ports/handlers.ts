@@ -2,11 +2,11 @@ import type { EventType } from '../event.ts'
 import type { ReturnedAmount } from '../transfer-return.ts'
 import type { StoredTransfer } from './stored-transfer.ts'
 
-/** An event as it is delivered to a subscriber. */
-export interface TransferEvent {
+/** An event as it is delivered to a subscriber, whose types it is of. */
+export interface TransferEvent<Type extends EventType = EventType> {
   /** Identifies the event; the same on every delivery. */
   readonly id: string
-  readonly type: EventType
+  readonly type: Type
   readonly accountId: string
   readonly transferId: string
   /** 1, 2, 3 … within one transfer. */
@@ -31,13 +31,21 @@ export interface HandlerContext {
  * Handles one event inside a transaction; its writes commit together with the acknowledgement. The engine commits and rolls
  * back: a handler that does so itself has failed.
  */
-export type EventHandler<Tx> = (event: TransferEvent, tx: Tx, context: HandlerContext) => Promise<void>
+export type EventHandler<Tx, Type extends EventType = EventType> = (
+  event: TransferEvent<Type>,
+  tx: Tx,
+  context: HandlerContext,
+) => Promise<void>
 
 /**
  * Handles events of different transfers inside one transaction, all at once, as {@link EventHandler} handles one. There is at least
  * one.
  */
-export type EventsHandler<Tx> = (events: readonly TransferEvent[], tx: Tx, context: HandlerContext) => Promise<void>
+export type EventsHandler<Tx, Type extends EventType = EventType> = (
+  events: readonly TransferEvent<Type>[],
+  tx: Tx,
+  context: HandlerContext,
+) => Promise<void>
 
 /** The result of removing a subscription, or some of its types. */
 export interface SubscriptionRemoval {

@@ -109,7 +109,7 @@ export interface EnqueuedTransfer extends StoredTransfer {
   readonly reused: boolean
   /**
    * Where the key stands for a transfer that ended without a payment: a sentence that says so, that nothing was enqueued, and how to pay
-   * again. Absent otherwise.
+   * again, or which transfer did. Absent otherwise.
    */
   readonly notice?: string | undefined
 }
