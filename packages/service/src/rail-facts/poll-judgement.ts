@@ -10,6 +10,8 @@ export interface PolledTransfer extends JudgedTransfer {
   readonly isDisputed: boolean
   /** True where facts say that there was another payment than the one that was applied, also those that a person has dismissed. */
   readonly hasOthers?: boolean | undefined
+  /** True while a stored fact that says that money moved has not been judged, as after a crash between the two. */
+  readonly hasUnjudged?: boolean | undefined
 }
 
 /**
@@ -32,6 +34,7 @@ function isAdmitted(said: RailPayment, transfer: PolledTransfer, scale: number):
   if (isUnfunded(transfer) && (state === 'accepted' || state === 'settled')) return false
   if (state === 'accepted') return true
   if (isDisputed) return false
+  if (transfer.hasUnjudged === true && state !== 'settled') return false
   const isFailure = state === 'rejected' || state === 'returned'
   if (transfer.hasOthers === true && !appliedKinds.includes(state) && mayBeOfAnother(state, transfer)) return false
   if (appliedKinds.includes(state) || (isFailure && failure?.retriable === true)) return true

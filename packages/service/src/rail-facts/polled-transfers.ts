@@ -113,6 +113,7 @@ const readColumns = rowDecoder('transfer', {
   awaitsWire: Column.boolean,
   isDisputed: Column.boolean,
   hasOthers: Column.boolean,
+  hasUnjudged: Column.boolean,
   wasHeld: Column.boolean,
   appliedKinds: Column.words<RailFactKind>(),
 })
@@ -135,7 +136,7 @@ const selectPolled = statement(
           coalesce(t.quote #>> '{destinationAmount,currency}', t.amount_currency) as asked_currency,
           t.flow = 'onramp' and t.automation_id is null as is_incoming, t.quote is not null as has_quote,
           t.wire_instructions is not null as awaits_wire, coalesce(e.is_disputed, false) as is_disputed,
-          coalesce(e.has_others, false) as has_others, coalesce(e.was_held, false) as was_held,
+          coalesce(e.has_others, false) as has_others, coalesce(e.has_unjudged, false) as has_unjudged, coalesce(e.was_held, false) as was_held,
           coalesce(e.applied, '{}') as applied_kinds
      from {{schema}}.transfer t
     cross join lateral (select {{schema}}.rail_fact_last_retried(t.id) as id offset 0) retried
@@ -143,6 +144,7 @@ const selectPolled = statement(
        select bool_or((o.exception_reason is not null and o.resolved_at is null) or o.is_given) as is_disputed,
               bool_or(o.applied_at is null and o.kind in ('accepted', 'settled')
                 and {{schema}}.is_of_transfer(o.exception_reason)) as has_others,
+              bool_or(o.applied_at is null and o.exception_reason is null and o.kind in ('accepted', 'settled')) as has_unjudged,
               coalesce(bool_or(
                 {{schema}}.is_of_transfer(o.exception_reason) and not (o.exception_reason = 'amount_mismatch' and o.resolution is not distinct from 'applied')
               ), false)

@@ -7,6 +7,9 @@ import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { sampleBankAddress } from '../../test/service.ts'
 import { expectSoundLedger } from '../../test/sound-ledger.ts'
 import type { ServiceContext } from '../context.ts'
+import { asSystem } from '../database/tenant.ts'
+import { readPaymentFact } from '../rail-facts/payment-fact.ts'
+import { recordFact } from '../rail-facts/rail-facts.ts'
 import type { RailFactListener } from '../rails/port.ts'
 import { applyFacts } from './facts.ts'
 import type { TransferResource } from './view.ts'
@@ -134,6 +137,21 @@ describe('a payout', () => {
     await payments.reaches(transfer.id, 'complete')
     await payments.resolve(exception?.id ?? '', 'apply')
     expect(await wallet()).toEqual({ ...before, available: before.available - 6600.04 })
+    await expectSoundLedger(context)
+  })
+
+  it.each([
+    ['canceled', undefined],
+    ['rejected', sanctions],
+    ['returned', { ...sanctions, type: 'returned', retriable: true }],
+  ] as const)('is not %s by a poll while its settlement is stored and not judged', async (state, failure) => {
+    const transfer = await payments.payout()
+    const fact = await payments.factOf(transfer, 'settled')
+    await recordFact(asSystem(context), context, readPaymentFact(fact).row)
+    expect(await payments.poll(transfer.id, { state, failure: failure ?? null })).toBe('processing')
+    await report([fact])
+    await payments.reaches(transfer.id, 'complete')
+    expect((await wallet()).available).toBeCloseTo(before.available - 6660.04, 2)
     await expectSoundLedger(context)
   })
 
