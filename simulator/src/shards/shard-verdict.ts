@@ -26,7 +26,7 @@ interface StoredTransfer {
   readonly node: string
 }
 
-/** Compares what was committed on all nodes with what the service has, and with what the handlers heard. */
+/** Compares what was committed on all nodes with what the service has, and with what the handlers received. */
 export async function judgeShards(site: ShardSite, promised: ReadonlySet<number>): Promise<ShardVerdict> {
   const payouts = await onAll<Omit<StoredPayout, 'node'>>(
     site,
@@ -79,15 +79,15 @@ async function judgePlaces(site: ShardSite, transfers: readonly StoredTransfer[]
   return wrong
 }
 
-/** Each subscription hears each event once, and of each payout exactly one end. */
+/** Each subscription receives each event once, and of each payout exactly one end. */
 async function judgeEvents(site: ShardSite, paid: ReadonlySet<string>): Promise<readonly string[]> {
   const effects = await onAll<{ subscription: string; eventId: string; type: string; transferId: string }>(
     site,
     'select subscription, event_id as "eventId", type, transfer_id as "transferId" from effect',
   )
   const wrong: string[] = []
-  for (const [key, heard] of Map.groupBy(effects, ({ subscription, eventId }) => `${eventId} by ${subscription}`)) {
-    if (heard.length > 1) wrong.push(`the event ${key} was heard ${heard.length} times`)
+  for (const [key, received] of Map.groupBy(effects, ({ subscription, eventId }) => `${eventId} by ${subscription}`)) {
+    if (received.length > 1) wrong.push(`the event ${key} was delivered ${received.length} times`)
   }
   const endings = Map.groupBy(
     effects.filter(({ subscription }) => subscription === 'endings'),
@@ -96,7 +96,7 @@ async function judgeEvents(site: ShardSite, paid: ReadonlySet<string>): Promise<
   for (const id of paid) {
     const types = (endings.get(id) ?? []).map(({ type }) => type)
     if (types.join() !== 'transfer.completed')
-      wrong.push(`the ends of ${id} that were heard are: ${types.join() || 'none'}`)
+      wrong.push(`the ends of ${id} that were delivered are: ${types.join() || 'none'}`)
   }
   return wrong
 }
