@@ -103,7 +103,7 @@ describe('the chain of the audit', async () => {
       )
       return end.done === true
     }
-    await waitUntil(isSettled, { describe: () => 'settled' })
+    await waitUntil(isSettled, { timeoutMs: 100_000, describe: 'the end of every transaction that was open' })
     const forge = `insert into outlay.audit (command, actor, login, transaction) select 'transfers.approve', 'cfo', 'cfo', transaction from outlay.audit where id = ${await entryAt(1)}`
     await tamper(forge)
     await write(engine, 1)
