@@ -60,6 +60,12 @@ export async function openDatabase(
   }
 }
 
+/** Locks that the transaction of a client holds now, those of its own and of relations alike. */
+export async function countLocks(client: PoolClient): Promise<number> {
+  const { rows } = await client.query('select count(*)::integer as count from pg_locks where pid = pg_backend_pid()')
+  return rows[0].count
+}
+
 /** Counts the statements that are sent through a pool from now on; returns a function with the count so far. */
 export function countStatements(pool: Pool): () => number {
   let sent = 0

@@ -4,7 +4,7 @@ import { pgDriver, type Shards, shards } from '@outlay/adapters-pg'
 import { type MemoryGateway, memoryGateway, waitUntil } from '@outlay/testing'
 import { Pool, type PoolClient } from 'pg'
 import type { Contender, Workload } from '../contest.ts'
-import { type Database, openDatabase } from '../database.ts'
+import { countLocks, type Database, openDatabase } from '../database.ts'
 import { createHostTable, insertInvoice } from '../enqueue-host.ts'
 import { measure, usageHere } from '../measurement.ts'
 import { type MortalServer, openMortalServer } from '../mortal-server.ts'
@@ -195,9 +195,4 @@ async function askOther(scene: Scene, asked: Asked, n: number, latenciesMs: numb
   const now = performance.now()
   latenciesMs.push(now - from)
   asked.committed.set(id, now)
-}
-
-async function countLocks(tx: PoolClient): Promise<number> {
-  const { rows } = await tx.query('select count(*)::integer as count from pg_locks where pid = pg_backend_pid()')
-  return rows[0].count
 }

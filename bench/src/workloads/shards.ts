@@ -2,7 +2,7 @@ import { type Directory, directory, pgDriver, postgres, type Shards, shards } fr
 import { createEngine, type Gateway } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import type { Contender, Contest, Workload } from '../contest.ts'
-import { type Database, inTransaction, openDatabase } from '../database.ts'
+import { countLocks, type Database, inTransaction, openDatabase } from '../database.ts'
 import { createHostTable, insertInvoice } from '../enqueue-host.ts'
 import { type Measurement, measure, usageHere } from '../measurement.ts'
 import { sampleTransfer } from '../sample-transfer.ts'
@@ -116,7 +116,7 @@ function contender(
     async round(seconds): Promise<Measurement> {
       const [first] = databases
       if (first === undefined) throw new Error('There is no database.')
-      const locks = await countLocks(transact, numbers)
+      const locks = await locksAtEnd(transact, numbers)
       const transfers = await count('select count(*) from outlay.transfer')
       const usage = usageHere(() => sum(databases.map(({ statements }) => statements())))
       const before = await serverUs()
@@ -146,12 +146,11 @@ async function enqueueFor(seconds: number, transact: Transact, numbers: { next: 
   return { operations: latenciesMs.length, latenciesMs }
 }
 
-/** Locks that a transaction holds at its end, those of its own and of relations alike. */
-async function countLocks(transact: Transact, numbers: { next: number }): Promise<number> {
+/** Locks that a transaction holds at its end. */
+async function locksAtEnd(transact: Transact, numbers: { next: number }): Promise<number> {
   let locks = 0
   await transact(numbers.next++, async (client) => {
-    const { rows } = await client.query('select count(*)::integer as count from pg_locks where pid = pg_backend_pid()')
-    locks = rows[0].count
+    locks = await countLocks(client)
   })
   return locks
 }

@@ -12,18 +12,12 @@ export interface ShardChaosOptions {
   readonly seed: number
   /** No fault begins later than this, in milliseconds, but for one of each kind. */
   readonly faultsForMs: number
-  /** Default: all kinds. */
-  readonly kinds?: readonly ShardFaultName[] | undefined
-  /** Payouts a second. Default 12. */
-  readonly rate?: number | undefined
-  /** How long everything gets to come to its end after the last fault, in milliseconds. Default 10 minutes. */
-  readonly restTimeoutMs?: number | undefined
-  readonly onFault?: ((detail: string) => void) | undefined
+  /** Receives each fault when it is over. */
+  readonly onFault: (detail: string) => void
 }
 
 /** What came of a run. */
 export interface ShardChaosResult {
-  readonly seed: number
   readonly faults: readonly string[]
   /** Moves of accounts that ended, and for how long the longest of them paused its account, in milliseconds. */
   readonly moves: number
@@ -33,6 +27,12 @@ export interface ShardChaosResult {
   /** From the last fault until everything had come to its end. */
   readonly restMs: number
 }
+
+/** Accounts of the host, and its payouts a second. */
+const size = { accounts: 6, payouts: 12 }
+
+/** How long everything gets to come to its end after the last fault, in milliseconds. */
+const restTimeoutMs = 600_000
 
 /** How long a network is broken, in milliseconds. */
 const brokenMs = { shortest: 1_500, longest: 12_000 }
@@ -66,7 +66,7 @@ const killOne = (of: (site: ShardSite) => ShardSite['workers']) => async (site: 
 }
 
 /** Every kind of fault, by name: each happens, ends, and says whom it befell. */
-export const shardFaults = {
+const faultKinds = {
   node_crashed: async (site, fraction) => {
     const { name, server } = pick(site.nodes, fraction)
     await server.restart({ mode: 'immediate' })
@@ -80,34 +80,30 @@ export const shardFaults = {
   mover_killed: killOne(({ movers }) => movers),
 } as const satisfies Record<string, (site: ShardSite, fraction: Draw) => Promise<string>>
 
-/** Name of a kind of fault. */
-export type ShardFaultName = keyof typeof shardFaults
-
 /** Starts three servers as one system, moves accounts between them while payouts are made and faults happen, lets all end, and judges. */
-export async function runShardChaos(options: ShardChaosOptions): Promise<ShardChaosResult> {
-  const { seed, rate = 12, restTimeoutMs = 600_000, onFault } = options
-  const kinds = options.kinds ?? (Object.keys(shardFaults) as ShardFaultName[])
+export async function runShardChaos({ seed, faultsForMs, onFault }: ShardChaosOptions): Promise<ShardChaosResult> {
+  const kinds = Object.keys(faultKinds) as (keyof typeof faultKinds)[]
   const { fraction } = seededRandom(seed)
-  await using site = await openShardSite(seed, 6)
-  const writer = startShardWriter(site, seed, rate)
+  await using site = await openShardSite(seed, size.accounts)
+  const writer = startShardWriter(site, seed, size.payouts)
   const faults: string[] = []
-  const until = performance.now() + options.faultsForMs
+  const until = performance.now() + faultsForMs
   const waiting = [...kinds]
   while (waiting.length > 0 || performance.now() < until) {
     await delay(500 + fraction() * 1_500)
     const kind = waiting.shift() ?? pick(kinds, fraction)
-    const detail = `${kind}: ${await shardFaults[kind](site, fraction)}`
+    const detail = `${kind}: ${await faultKinds[kind](site, fraction)}`
     faults.push(detail)
-    onFault?.(detail)
+    onFault(detail)
   }
   const endedAt = performance.now()
   await writer.stop()
   for (const mover of site.movers) await mover.stop()
   for (const { accountId } of site.customers) await finishMove(site, accountId)
-  await comeToRest(site, restTimeoutMs)
+  await comeToRest(site)
   const restMs = performance.now() - endedAt
   return {
-    ...{ seed, faults, restMs, moves: site.movedMs.length, promised: writer.promised.size },
+    ...{ faults, restMs, moves: site.movedMs.length, promised: writer.promised.size },
     longestPauseMs: Math.max(0, ...site.movedMs),
     verdict: await judgeShards(site, writer.promised),
   }
@@ -131,7 +127,7 @@ async function finishMove({ office }: ShardSite, accountId: string): Promise<voi
   )
 }
 
-async function comeToRest(site: ShardSite, timeoutMs: number): Promise<void> {
+async function comeToRest(site: ShardSite): Promise<void> {
   let left: unknown
   await waitUntil(
     async () => {
@@ -142,6 +138,6 @@ async function comeToRest(site: ShardSite, timeoutMs: number): Promise<void> {
       const open = queued + submitting + awaitingFunds + submitted + blocked + undelivered + missing.length
       return open + jobs.reduce((sum, one) => sum + one, 0) === 0
     },
-    { timeoutMs, describe: () => `everything to end; what is left is ${JSON.stringify(left)}` },
+    { timeoutMs: restTimeoutMs, describe: () => `everything to end; what is left is ${JSON.stringify(left)}` },
   )
 }

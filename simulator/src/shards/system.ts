@@ -1,8 +1,7 @@
 import { directory, pgDriver, type Shards, shards } from '@outlay/adapters-pg'
-import { type Gateway, type Logger, OutlayError } from '@outlay/core'
-import { httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
+import type { Logger } from '@outlay/core'
 import { Pool, type PoolClient } from 'pg'
-import type { Customer } from '../site/customer.ts'
+import { gatewayOf } from '../site/customer.ts'
 import type { Settings } from '../site/settings.ts'
 
 /** The nodes of a system, by their names. */
@@ -60,15 +59,3 @@ export function openSystem({ databaseUrl, nodes, serviceUrl, customers }: System
     },
   }
 }
-
-const gatewayOf = (baseUrl: string, customers: readonly Customer[]): Gateway =>
-  httpGateway({
-    keyLifetimeMs: outlayKeyLifetimeMs,
-    baseUrl,
-    credentials: (accountId) => {
-      const found = customers.find((customer) => customer.accountId === accountId)
-      if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
-      return found.credentials
-    },
-    timeouts: { headersMs: 5_000, bodyMs: 5_000 },
-  })

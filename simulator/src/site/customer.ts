@@ -1,5 +1,5 @@
-import type { EnqueueRequest } from '@outlay/core'
-import { type Client, createClient } from '@outlay/http-client'
+import { type EnqueueRequest, type Gateway, OutlayError } from '@outlay/core'
+import { type Client, createClient, httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
 import type { SeedClient, SeededClient } from '@outlay/service/sandbox'
 import { addresses } from '@outlay/testing'
 
@@ -39,6 +39,21 @@ export async function welcome(
   const { id: payeeId } = await client.addresses.createExternal(account.accountId, payee)
   return { customer: { accountId: account.accountId, walletId: wallet.addressId, payeeId, credentials }, client }
 }
+
+/** A gateway to the service, as the client of each customer. */
+export const gatewayOf = (baseUrl: string, customers: readonly Customer[]): Gateway =>
+  httpGateway({
+    keyLifetimeMs: outlayKeyLifetimeMs,
+    baseUrl,
+    // Programs reach it through proxies of their own.
+    serviceName: 'service',
+    credentials: (accountId) => {
+      const found = customers.find((customer) => customer.accountId === accountId)
+      if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
+      return found.credentials
+    },
+    timeouts: { headersMs: 5_000, bodyMs: 5_000 },
+  })
 
 /** What a payout asks for; `number` is its own, and decides its key. */
 export const payoutOf = (customer: Customer, number: number, cents: number): EnqueueRequest => ({

@@ -1,10 +1,10 @@
 /** A host application with a worker: it submits, polls, and writes each event in the transaction of its delivery. */
 import process from 'node:process'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
-import { createEngine, OutlayError } from '@outlay/core'
-import { httpGateway, outlayKeyLifetimeMs } from '@outlay/http-client'
+import { createEngine } from '@outlay/core'
 import { Pool } from 'pg'
 import { subscriptions } from '../environment/subscriptions.ts'
+import { gatewayOf } from './customer.ts'
 import { fromEnvironment, type WorkerSettings } from './settings.ts'
 
 const { databaseUrl, serviceUrl, customers } = fromEnvironment<WorkerSettings>(process.env)
@@ -13,18 +13,7 @@ const pool = new Pool({ connectionString: databaseUrl, max: 10 })
 pool.on('error', () => undefined)
 const engine = createEngine({
   backend: postgres({ driver: pgDriver(pool) }),
-  gateway: httpGateway({
-    keyLifetimeMs: outlayKeyLifetimeMs,
-    baseUrl: serviceUrl,
-    // Each worker has a proxy of its own before it.
-    serviceName: 'service',
-    credentials: (accountId) => {
-      const found = customers.find((customer) => customer.accountId === accountId)
-      if (found === undefined) throw new OutlayError('unauthenticated', `${accountId} is nobody's.`)
-      return found.credentials
-    },
-    timeouts: { headersMs: 5_000, bodyMs: 5_000 },
-  }),
+  gateway: gatewayOf(serviceUrl, customers),
 })
 for (const { name, types } of subscriptions) {
   engine.subscribe(
