@@ -11,7 +11,7 @@ import { finishFacts, markOwnerOf, readFact, type StoredRailFact } from '../rail
 import { applyStored, type OpenFact } from '../transfers/facts.ts'
 import { advanceTransfers } from '../transfers/progress.ts'
 import { findReceipt, isSameArrival, passReceipt, progressOf, reverseArrival } from './held-arrivals.ts'
-import { takeLostWires } from './lost-wires.ts'
+import { restoreWires, takeLostWires } from './lost-wires.ts'
 import { exceptionOf, lockExceptions, type RailException } from './rail-exceptions.ts'
 
 /** What a person decides about an exception. */
@@ -118,6 +118,7 @@ async function apply(
     if (reason !== 'payment_not_known') Object.assign(refusal, { reason, markOwner })
     throw refused(held, accepts)
   }
+  const restored = isGift ? await restoreWires(tx, context, fact, resolution) : undefined
   if (isGift) for (const owner of markOwners) await takeLostWires(tx, context, owner)
   // A poll has said so while the transfer had no wire, and the engine says it once.
   if (isComplete && fact.transferId !== null && progressOf(fact) !== undefined) {
@@ -128,7 +129,7 @@ async function apply(
   const resolved = await writeResolution(tx, context, fact, resolution)
   // It is the payment that was applied, in other words: to dismiss it would send that back.
   if (arrival !== undefined) await writeResolution(tx, context, arrival, resolution)
-  const rest = others.filter((one) => one !== arrival)
+  const rest = others.filter((one) => one !== arrival && restored?.has(one.id) !== true)
   await applyRest(tx, context, fact, rest, resolution)
   return resolved
 }

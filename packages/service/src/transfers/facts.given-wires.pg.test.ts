@@ -71,6 +71,8 @@ describe('a wire that is given back', () => {
     expect(await first.open()).toEqual(['accepted 100 reused_mark', 'settled 100 reused_mark'])
     await first.decide(1, 'apply')
     await first.reaches('complete')
+    await first.say('accepted', '100', mark)
+    expect(await first.open()).toEqual([])
     await second.say('settled', '100', mark)
     expect(await second.open()).toEqual(['accepted 100 reused_mark', 'settled 100 reused_mark'])
     expect(await first.change()).toEqual(moved('wire', 100))
