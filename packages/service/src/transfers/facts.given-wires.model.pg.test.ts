@@ -83,6 +83,13 @@ const gift = (to: 0 | 1): readonly Step[] => [
   { do: 'decide', who: to, which: 0, action: 'apply', acceptsAll: false },
 ]
 
+/** Given back by a settlement. */
+const giftBack = (marked: boolean): readonly Step[] => [
+  ...gift(1),
+  { do: 'arrive', who: 0, isMarked: marked, kind: 'settled' },
+  { do: 'decide', who: 0, which: 1, action: 'apply', acceptsAll: false },
+]
+
 /** Two transfers, and the bank that has one wire for them. */
 interface Bank {
   readonly both: readonly [TransferResource, TransferResource]
@@ -186,7 +193,7 @@ it(
     fc.assert(
       fc.asyncProperty(
         fc.constantFrom(drawn, imad),
-        fc.constantFrom(...([[], gift(0), gift(1)] as const)),
+        fc.constantFrom(...([[], gift(0), gift(1), giftBack(true), giftBack(false)] as const)),
         fc.array(step, { minLength: 3, maxLength: 10, size: 'max' }),
         async (named, first, then) => {
           const before = await readBooks(api)

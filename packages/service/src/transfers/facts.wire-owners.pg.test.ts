@@ -245,6 +245,18 @@ describe('a wire at a virtual account', () => {
     expect(await one.open()).toEqual(['accepted 75 reused_mark', 'settled 75 reused_mark'])
   })
 
+  it('that a person credits is refused where a transfer was credited it', async () => {
+    const [one] = await begin(1)
+    await one.say('settled', '100', imad(`D${one.id}`))
+    await one.reaches('complete')
+    await deposit(`D${one.id}`)
+    const { id } = await heldOf(`D${one.id}`)
+    await expect(payments.resolve(id, 'apply')).rejects.toMatchObject(refused(`It is the wire of ${one.id}.`))
+    await payments.resolve(id, 'apply', { isAnotherWire: true })
+    expect(await deposit(`D${one.id}`)).toMatchObject({ outcome: 'credited' })
+    expect(await one.open()).toEqual([])
+  })
+
   it('that a person credits is that of no transfer by its other mark', async () => {
     const [first, second] = await begin(2)
     await first.say('accepted', '100', imad(`D${first.id}`))
