@@ -58,6 +58,7 @@ export type { Dialect } from './schema/dialect.ts'
 export type { Secrets, WrappingKey } from './secrets.ts'
 export { createService, type Service } from './service.ts'
 export type { EncryptionKeys, ServiceOptions } from './service-options.ts'
+export { cancelTransferWithoutWire } from './transfers/cancellation.ts'
 export type {
   TransferEndpointResource,
   TransferQuoteResource,

@@ -29,11 +29,7 @@ export interface TestPayments {
   poll(transferId: string, said?: Omit<RailPayment, 'reference'>): Promise<string>
   exceptions(query?: RailExceptionQuery): Promise<readonly RailException[]>
   /** Decides about an exception. */
-  resolve(
-    id: string,
-    action: 'apply' | 'dismiss',
-    more?: Pick<RailResolution, 'accepts' | 'amount'>,
-  ): Promise<RailException>
+  resolve(id: string, action: 'apply' | 'dismiss', more?: Omit<RailResolution, 'action' | 'by'>): Promise<RailException>
   /** Forgets whose wires there were, for tests whose transfers have wires of the same names. */
   forgetWires(): Promise<void>
   /** Of USDC on Base. */

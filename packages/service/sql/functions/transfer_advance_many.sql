@@ -1,22 +1,21 @@
 -- Moves transfers forward and moves their money. A step is {id, from, to, failure, reference}. Returns the rows afterwards of those that
 -- exist and whose status was in `from`. While a failure is retriable, the transfer may leave it and keeps its hold. The status after a
 -- failure gets a later time than the failure, even if the rails use another clock, so the two times show a reader which one was last.
--- A fact of a rail that was applied before, and says that the transfer ended otherwise, is an exception from then on.
+-- A fact of a rail that was applied before, and says that the transfer ended otherwise, is an exception from then on. A transfer whose wire a person has
+-- given to another one is not completed by what a poll has said before.
 create or replace function {{schema}}.transfer_advance_many(p_steps jsonb, p_now timestamptz)
 returns setof {{schema}}.transfer language plpgsql
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   v_changed {{schema}}.transfer[];
 begin
+  -- In the order in which facts of the rails lock these rows, so that the two never deadlock. What follows reads anew.
+  perform from jsonb_to_recordset(p_steps) as g(id text)
+     join {{schema}}.transfer t on t.id = g.id
+    order by t.account_id, t.id
+      for no key update of t;
   with given as materialized (
     select * from jsonb_to_recordset(p_steps) as g(id text, "from" text[], "to" text, failure jsonb, reference text)
-  ), locked as materialized (
-    -- In the order in which facts of the rails lock these rows, so that the two never deadlock.
-    select t.id
-      from given g
-      join {{schema}}.transfer t on t.id = g.id
-     order by t.account_id, t.id
-       for no key update of t
   ), advanced as (
     update {{schema}}.transfer t
        set status = g."to",
@@ -32,9 +31,9 @@ begin
              {{schema}}.moment_of(t.failure ->> 'occurredAt') + interval '1 millisecond'
            )
       from given g
-      join locked l on l.id = g.id
      where t.id = g.id and t.status = any (g."from")
        and (t.status <> 'failed' or coalesce((t.failure ->> 'retriable')::boolean, false))
+       and not (g."to" = 'complete' and t.wire_instructions is not null and {{schema}}.transfer_lost_wire(t.id))
     returning t as row
   )
   select array_agg(a.row) into v_changed from advanced a;

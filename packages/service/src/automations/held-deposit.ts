@@ -2,7 +2,7 @@ import { Id, OutlayError } from '@outlay/core'
 import { z } from 'zod'
 import type { ServiceContext, Tx } from '../context.ts'
 import { listOf, run, statement } from '../database/statement.ts'
-import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
+import { consentsTo, type WireConsent } from '../rail-facts/arrival-marks.ts'
 import { amountOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import { foreignDetails } from '../rails/foreign-value.ts'
 import type { AutomationRow } from './automations.ts'
@@ -21,14 +21,14 @@ export const isAutomationDeposit = ({ kind, payload }: StoredRailFact): boolean 
  * Credits a deposit that is held, in the transaction of the person who decides. Takes effect only where no deposit of its rail and reference has:
  * the first one was interrupted before it did. One of another day than the first with its reference is credited in addition, once for each day. What is reported with the reference from then on is a repeat of this one, or an exception.
  *
- * @returns whose wire it is, where that is another transfer, and the person has not accepted that; nothing may be written then.
+ * @returns whose wire it is, where that is another transfer, and the person does not consent to that; nothing may be written then.
  * @throws OutlayError `conflict` when one has, and when the deposit would be returned to its sender.
  */
 export async function creditHeldDeposit(
   tx: Tx,
   context: ServiceContext,
   fact: StoredRailFact,
-  accepts: readonly RailExceptionReason[],
+  consent: WireConsent,
 ): Promise<{ readonly reason: 'reused_mark'; readonly markOwner: string } | undefined> {
   const { account, details } = said.parse(fact.payload)
   const money = moneyOf(fact, details)
@@ -43,8 +43,8 @@ export async function creditHeldDeposit(
   const reused = await claimWire(tx, context, money, { factId: fact.id, transferId, isAccepted: true })
   // The person has accepted that an earlier deposit has its reference.
   const first = await findDeposit(tx, context, { ...money, reference: earlier?.reference ?? money.reference })
-  const other = reused.find(({ owner }) => owner !== (first?.transfer_id ?? first?.id))
-  if (other !== undefined && !accepts.includes('reused_mark')) return { reason: 'reused_mark', markOwner: other.owner }
+  const other = reused.find((one) => one.owner !== (first?.transfer_id ?? first?.id) && !consentsTo(one, consent))
+  if (other !== undefined) return { reason: 'reused_mark', markOwner: other.owner }
   await writeDepositTransfer(tx, context, transfer)
   await run(tx, context, nameTransfer, [fact.id, transferId, transfer.row.account_id])
   return undefined

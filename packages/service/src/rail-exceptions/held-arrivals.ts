@@ -81,7 +81,11 @@ function isOfSameAmount(one: StoredRailFact, other: StoredRailFact): boolean {
 }
 
 /** Held money leaves the settlement account: it is credited by its transfer now, or was sent back. Resolves with what there was. */
-async function reverseReceipt(tx: Tx, context: ServiceContext, fact: StoredRailFact): Promise<Amount | undefined> {
+export async function reverseReceipt(
+  tx: Tx,
+  context: ServiceContext,
+  fact: StoredRailFact,
+): Promise<Amount | undefined> {
   const booked = await findReceipt(tx, context, fact)
   if (booked === undefined || fact.rail === null) return undefined
   const receipt = planReceipt({ valueType: booked.currency, transferType: fact.rail }, booked.value)

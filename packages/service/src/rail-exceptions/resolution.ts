@@ -7,9 +7,11 @@ import { creditDeposit } from '../ledger/deposits.ts'
 import { isMarkedAlike } from '../rail-facts/arrival.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { isPayment, paymentFactOf } from '../rail-facts/payment-fact.ts'
-import { finishFacts, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import { finishFacts, markOwnerOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import { applyStored, type OpenFact } from '../transfers/facts.ts'
+import { advanceTransfers } from '../transfers/progress.ts'
 import { findReceipt, isSameArrival, passReceipt, progressOf, reverseArrival } from './held-arrivals.ts'
+import { restoreWires, takeLostWires } from './lost-wires.ts'
 import { exceptionOf, lockExceptions, type RailException } from './rail-exceptions.ts'
 
 /** What a person decides about an exception. */
@@ -24,6 +26,16 @@ export interface RailResolution {
    * refused, and the error names all that has to be accepted.
    */
   readonly accepts?: readonly RailExceptionReason[] | undefined
+  /**
+   * The transfers, or deposits that went back, of which the person has seen that they have the wire, of `apply` that accepts `reused_mark`. Default: the
+   * `markOwner` of the payload. Where another one has it by now, or one was credited it, it is refused.
+   */
+  readonly markOwners?: readonly string[] | undefined
+  /**
+   * True where the bank has two wires of one mark: each transfer has its own, also where the first one was credited. Default false: there is one wire, which
+   * is taken from the transfer that has it.
+   */
+  readonly isAnotherWire?: boolean | undefined
   /**
    * What came back in the currency of the transfer, of `apply` of a return in another currency: at most what has moved and is not back. It is written into the
    * payload of the exception, as `appliedAmount`. No other exception has one.
@@ -51,8 +63,8 @@ export async function resolveRailException(
   resolution: RailResolution,
 ): Promise<RailException> {
   checkResolution(resolution)
-  // First, as everything that changes exceptions of a transfer locks it: a report that is being applied is seen then.
-  await run(tx, context, lockTransfer, [id])
+  // First, as everything that changes exceptions of a transfer locks it: a report that is being applied is seen then, also of a transfer that loses its wire.
+  await run(tx, context, lockTransfers, [id, resolution.markOwners ?? []])
   const locked = await lockExceptions(tx, context, id)
   const fact = locked.find((one) => one.id === id)
   if (fact === undefined) throw new OutlayError('not_found', 'There is no such exception.', { field: 'id' })
@@ -95,24 +107,38 @@ async function apply(
 ): Promise<RailException> {
   const arrival = await reverseArrival(tx, context, fact, sameArrival)
   const accepts = resolution.accepts ?? (fact.exceptionReason === null ? [] : [fact.exceptionReason])
-  const { amount: stated } = resolution
+  const { amount: stated, isAnotherWire } = resolution
   checkStated(fact, stated)
-  const held = await applyNow(tx, context, fact, { accepts, stated })
+  const markOwners = resolution.markOwners ?? [markOwnerOf(fact) ?? []].flat()
+  const isGift = accepts.includes('reused_mark') && isAnotherWire !== true
+  const isComplete = isGift && (await isCompleteInEngine(tx, context, fact))
+  const held = await applyNow(tx, context, fact, { accepts, stated, markOwners, isAnotherWire })
   if (held !== undefined) {
     const { reason, markOwner } = held
     if (reason !== 'payment_not_known') Object.assign(refusal, { reason, markOwner })
     throw refused(held, accepts)
   }
+  const restored = isGift ? await restoreWires(tx, context, fact, resolution) : undefined
+  if (isGift) for (const owner of markOwners) await takeLostWires(tx, context, owner)
+  // A poll has said so while the transfer had no wire, and the engine says it once.
+  if (isComplete && fact.transferId !== null && progressOf(fact) !== undefined) {
+    const step = { id: fact.transferId, type: 'transfer.completed', failure: null, reference: fact.reference } as const
+    await advanceTransfers(tx, context, [step])
+  }
   if (stated !== undefined) await run(tx, context, nameAmount, [fact.id, JSON.stringify(stated)])
   const resolved = await writeResolution(tx, context, fact, resolution)
   // It is the payment that was applied, in other words: to dismiss it would send that back.
   if (arrival !== undefined) await writeResolution(tx, context, arrival, resolution)
-  const rest = others.filter((one) => one !== arrival)
+  const rest = others.filter((one) => one !== arrival && restored?.has(one.id) !== true)
   await applyRest(tx, context, fact, rest, resolution)
   return resolved
 }
 
-function checkResolution({ action, by, note = '', accepts = [], amount }: RailResolution): void {
+async function isCompleteInEngine(tx: Tx, context: ServiceContext, { transferId }: StoredRailFact): Promise<boolean> {
+  return transferId !== null && (await context.engine.transfers.get(transferId, tx))?.status === 'complete'
+}
+
+function checkResolution({ action, by, note = '', accepts = [], markOwners = [], amount }: RailResolution): void {
   const refuse = (field: string, message: string) => new OutlayError('invalid_request', message, { field })
   if (action !== 'apply' && action !== 'dismiss') throw refuse('action', 'The action is apply or dismiss.')
   if (typeof by !== 'string' || by === '' || by.length > 255)
@@ -125,7 +151,11 @@ function checkResolution({ action, by, note = '', accepts = [], amount }: RailRe
       'accepts',
       `Only these can be accepted: ${acceptable.slice(0, -1).join(', ')} and ${acceptable.at(-1)}.`,
     )
+  if (!Array.isArray(markOwners) || !markOwners.every((one) => typeof one === 'string'))
+    throw refuse('markOwners', 'The owners of a wire are ids of transfers.')
 }
+
+type Decided = Pick<OpenFact, 'accepts' | 'stated' | 'markOwners' | 'isAnotherWire'>
 
 /** Why a fact cannot be applied. */
 interface HeldStill {
@@ -138,10 +168,10 @@ async function applyNow(
   tx: Tx,
   context: ServiceContext,
   fact: StoredRailFact,
-  decided: Pick<OpenFact, 'accepts' | 'stated'>,
+  decided: Decided,
 ): Promise<HeldStill | undefined> {
   if (fact.kind === 'deposit' && 'addressId' in fact.payload) await creditDeposit(tx, context, fact)
-  else if (isAutomationDeposit(fact)) return await creditHeldDeposit(tx, context, fact, decided.accepts ?? [])
+  else if (isAutomationDeposit(fact)) return await creditHeldDeposit(tx, context, fact, decided)
   else if (isPayment(fact) && paymentFactOf(fact) !== undefined) return await judgeAgain(tx, context, fact, decided)
   else throw new OutlayError('conflict', 'Such a fact cannot be applied; dismiss it.', { field: 'action' })
   return undefined
@@ -167,8 +197,9 @@ const acceptable: readonly (RailExceptionReason | 'payment_not_known')[] = [
 function refused({ reason, markOwner }: HeldStill, accepts: readonly RailExceptionReason[]): OutlayError {
   const isNew = acceptable.includes(reason) && !accepts.includes(reason as RailExceptionReason)
   const all = [...accepts.filter((one) => acceptable.includes(one)), reason].map((one) => `'${one}'`).join(', ')
+  const owners = markOwner === undefined ? '' : ` and markOwners: ['${markOwner}']`
   const next = isNew
-    ? `It is held for that by now. Read it again, and dismiss it, or apply it with accepts: [${all}].`
+    ? `It is held for that by now. Read it again, and dismiss it, or apply it with accepts: [${all}]${owners}.`
     : (whatNext[reason] ?? 'Dismiss it when it is dealt with elsewhere.')
   // The caller may roll back what is written of that.
   const owner = markOwner === undefined ? '' : ` It is the wire of ${markOwner}.`
@@ -181,6 +212,8 @@ const whatNext: Partial<Record<RailExceptionReason | 'payment_not_known', string
     'Only incoming money is credited as it is, and only a settlement books a part of what leaves. Let the rail report the settlement, then apply what came back: in another currency with `amount`, which says how much of the transfer it is. No more comes back than has moved. Or dismiss it.',
   other_transaction:
     'It is another payment than that of its transfer, or what came back of one, or a quote held once. Let the rail send it back, and dismiss it.',
+  reused_mark:
+    'Where it is the wire of this fact, apply it with all of `markOwners`. Where that transfer was credited the wire, its money has to come back first, unless the bank has two wires of this mark: apply it with `isAnotherWire`.',
   books_nothing:
     'It would book nothing: what it says is booked, or a settlement books it. Dismiss it; where the payment came back between, let the rail report that first.',
   payment_blocked:
@@ -222,7 +255,7 @@ async function judgeAgain(
   tx: Tx,
   context: ServiceContext,
   stored: StoredRailFact,
-  known: Pick<OpenFact, 'accepts' | 'stated' | 'reference'>,
+  known: Decided & Pick<OpenFact, 'reference'>,
 ): Promise<HeldStill | undefined> {
   await run(tx, context, reopen, [stored.id])
   const { outcomes, left } = await applyStored(tx, context, [{ id: stored.id, fact: paymentFactOf(stored), ...known }])
@@ -252,10 +285,13 @@ async function writeResolution(
   return exceptionOf(row)
 }
 
-const lockTransfer = statement(
-  'rail_exception_lock_transfer',
+const lockTransfers = statement(
+  'rail_exception_lock_transfers',
   `select from {{schema}}.transfer
-    where id = (select f.transfer_id from {{schema}}.rail_fact f where f.id = $1 and f.exception_reason is not null)
+    where id = any ($2::text[] || (
+      select array[f.transfer_id, f.payload ->> 'markOwner'] from {{schema}}.rail_fact f where f.id = $1 and f.exception_reason is not null
+    ))
+    order by account_id, id
       for no key update`,
 )
 

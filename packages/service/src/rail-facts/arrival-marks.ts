@@ -3,6 +3,7 @@ import type { ServiceContext, Tx } from '../context.ts'
 import { run, statement } from '../database/statement.ts'
 import type { RailFact } from '../rails/port.ts'
 import { imadOf } from './arrival.ts'
+import type { RailExceptionReason } from './fact-kind.ts'
 
 // A wire is that of one transfer, whoever its rail names: what one transfer was credited, or is held for it, is credited to no other by itself.
 
@@ -32,6 +33,24 @@ export interface ReusedWire {
   readonly factId: string
   /** Id of that transfer, which may be one of another account, or of a deposit that went back. */
   readonly owner: string
+  /** True where that transfer was credited the wire, and not all of it has come back. */
+  readonly isCredited: boolean
+}
+
+/** What a person who credits a wire says of the transfer that has it. */
+export interface WireConsent {
+  /** The reasons that the person accepts. `undefined` where no person decides. */
+  readonly accepts?: readonly RailExceptionReason[] | undefined
+  /** The transfers of which the person has seen that they have the wire. */
+  readonly markOwners?: readonly string[] | undefined
+  /** True where the bank has two wires of this mark: each transfer has its own. Default false. */
+  readonly isAnotherWire?: boolean | undefined
+}
+
+/** True where a person may give a wire away: who decides knows whose it is, and nobody was credited it. */
+export function consentsTo({ owner, isCredited }: ReusedWire, consent: WireConsent): boolean {
+  const { accepts = [], markOwners = [], isAnotherWire = false } = consent
+  return accepts.includes('reused_mark') && markOwners.includes(owner) && (isAnotherWire || !isCredited)
 }
 
 /** Longest mark that is compared. Nothing names a wire by more. */
@@ -90,6 +109,6 @@ const rowsOf = ({ factId, transferId, rail, marks, isAccepted }: ReportedArrival
 
 const claim = statement(
   'arrival_mark_claim',
-  'select fact_id, owner from {{schema}}.arrival_mark_claim($1::jsonb)',
-  rowDecoder('reused wire', { factId: Column.text, owner: Column.text }),
+  `select fact_id, owner, {{schema}}.arrival_is_credited(owner) as is_credited from {{schema}}.arrival_mark_claim($1::jsonb)`,
+  rowDecoder('reused wire', { factId: Column.text, owner: Column.text, isCredited: Column.boolean }),
 )

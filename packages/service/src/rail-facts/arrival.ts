@@ -22,11 +22,11 @@ export interface EarlierProgress {
 export const imadOf = (side: RailFact['source'] | RailFact['destination']): string | undefined =>
   side?.paymentDetails?.imad?.replace(/\s/g, '').toUpperCase() || undefined
 
-/** What names one payment and no other, in the words of its rail. */
+/** What names one payment and no other, in the words of its rail and in any case. */
 const marks = {
-  source: ({ source }: RailFact) => source?.transactionId,
+  source: ({ source }: RailFact) => source?.transactionId?.toUpperCase(),
   imad: ({ source }: RailFact) => imadOf(source),
-  destination: ({ destination }: RailFact) => destination?.transactionId,
+  destination: ({ destination }: RailFact) => destination?.transactionId?.toUpperCase(),
   destinationImad: ({ destination }: RailFact) => imadOf(destination),
 } as const
 

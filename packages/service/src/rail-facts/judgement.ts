@@ -76,7 +76,7 @@ export interface JudgementRules {
   readonly accepts?: readonly RailExceptionReason[] | undefined
   /** What came back in the currency of the transfer, as a person states it, where the fact says another currency. */
   readonly stated?: Amount | undefined
-  /** Who has the wire of this fact already: another transfer, or a deposit that went back. */
+  /** Who has the wire of this fact already: another transfer, or a deposit that went back. Absent where a person gives it away. */
   readonly markOwner?: string | undefined
 }
 
@@ -112,7 +112,7 @@ function judgeAlone(fact: RailFact, transfer: JudgedTransfer | undefined, rules:
   if (fact.accountId !== transfer.accountId) return exception('other_account')
   if (transfer.reference !== null && fact.reference !== transfer.reference) return exception('other_reference')
   // Its money is in the ledger already, so it has no receipt.
-  if (rules.markOwner !== undefined && !accepts(rules, 'reused_mark')) return exception('reused_mark')
+  if (rules.markOwner !== undefined) return exception('reused_mark')
   const end = endOf(transfer)
   if (end !== undefined && contradicts(fact, transfer, end, rules))
     return { ...exception('status_contradicted'), receipt: receiptOf(fact, transfer, rules) }

@@ -1,4 +1,4 @@
-import { OutlayError } from '@outlay/core'
+import { OutlayError, TransferStatus } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import { inClientTransaction, inWorkerTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { askFor } from '../database/asking-client.ts'
@@ -56,6 +56,23 @@ export async function cancelTransfer(
   return await transact((tx) => writeCanceled(tx, context, found, sent?.remoteId ?? undefined))
 }
 
+/**
+ * Cancels a transfer whose wire a person has given to another one, and that no other wire has come for, in the caller's transaction, one of `inTransaction`.
+ * Nobody asks its rail, which may still report the wire as that of this transfer. What arrives for it later is held.
+ *
+ * @throws OutlayError `not_found` for an unknown id; `transfer_not_cancelable` when it has ended otherwise, or has a wire, or waits for its first one.
+ */
+export async function cancelTransferWithoutWire(tx: Tx, context: ServiceContext, transferId: string): Promise<void> {
+  const [row] = await run(tx, context, lockOfAnyone, [transferId])
+  if (row === undefined) throw new OutlayError('not_found', 'There is no such transfer.', { field: 'id' })
+  if (row.status === 'canceled') return
+  if (TransferStatus.isFinal(row.status, row.failure)) throw notCancelable(`it is ${row.status}`)
+  const [said] = await run(tx, context, selectLost, [transferId])
+  if (said?.hasLost !== true) throw notCancelable('its wire was not given to another transfer')
+  const remoteId = (await context.engine.transfers.get(transferId, tx))?.remoteId ?? undefined
+  await endCanceled(tx, context, row, remoteId)
+}
+
 /** Cancels the transfer if no rail can have it. It stays pending if its rail has to be asked. */
 async function cancelUnsent(
   tx: Tx,
@@ -84,8 +101,17 @@ async function writeCanceled(
   if (row === undefined || row.status === 'canceled') return row
   if (row.status !== 'pending') throw notCancelable(`it is ${row.status}`)
   await refuseSettled(tx, context, row)
-  if (!(await cancelInEngine(tx, context, id)) && remoteId !== undefined) {
-    await context.engine.transfers.observe(tx, accountId, [{ remoteId, status: 'canceled', failure: null }])
+  return await endCanceled(tx, context, row, remoteId)
+}
+
+async function endCanceled(
+  tx: Tx,
+  context: ServiceContext,
+  row: TransferRow,
+  remoteId: string | undefined,
+): Promise<TransferRow> {
+  if (!(await cancelInEngine(tx, context, row.id)) && remoteId !== undefined) {
+    await context.engine.transfers.observe(tx, row.account_id, [{ remoteId, status: 'canceled', failure: null }])
   }
   return await writeEnd(tx, context, row)
 }
@@ -115,7 +141,7 @@ export async function cancelInEngine(tx: Tx, context: ServiceContext, transferId
 async function writeEnd(tx: Tx, context: ServiceContext, { id }: TransferRow): Promise<TransferRow> {
   const step = { id, type: 'transfer.canceled', failure: null, reference: null } as const
   const [row] = await advanceTransfers(tx, context, [step])
-  if (row === undefined) throw new Error('A pending transfer could not be canceled.')
+  if (row === undefined) throw new Error('A transfer could not be canceled.')
   return row
 }
 
@@ -138,6 +164,18 @@ const selectSettled = statement(
   'transfer_select_settled',
   'select {{schema}}.transfer_is_settled($1) as is_settled',
   rowDecoder('transfer', { isSettled: Column.boolean }),
+)
+
+const selectLost = statement(
+  'transfer_select_lost',
+  'select {{schema}}.transfer_lost_wire($1) as has_lost',
+  rowDecoder('transfer', { hasLost: Column.boolean }),
+)
+
+const lockOfAnyone = statement(
+  'transfer_lock_of_anyone',
+  `select ${listOf(readTransfer)} from {{schema}}.transfer where id = $1 for no key update`,
+  readTransfer,
 )
 
 const lockTransfer = statement(

@@ -207,7 +207,7 @@ describe('a failure of an earlier attempt', () => {
     await one.say('rejected', '100', back(5, { type: 'rejected' }), paid(`C${one.id}`))
     expect(await one.open()).toEqual(['rejected 100 disputed'])
     expect(await one.poll({ state: 'rejected', failure: sanctions })).toBe('processing')
-    expect(await one.status()).toBe('processing')
+    await one.reaches('processing')
   })
 
   it('that comes together with what is behind it ends nothing of that', async () => {

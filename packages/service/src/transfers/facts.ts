@@ -5,6 +5,7 @@ import { isAboutContent, isInTheWay, isLocked, isTimedOut, isUnstorable } from '
 import { asWorker } from '../database/tenant.ts'
 import { bookMany } from '../ledger/ledger.ts'
 import { afterFact } from '../rail-facts/after-fact.ts'
+import type { WireConsent } from '../rail-facts/arrival-marks.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { judgeFact, withoutOutdated } from '../rail-facts/judgement.ts'
 import { inMovedCurrency } from '../rail-facts/moved-amount.ts'
@@ -22,7 +23,7 @@ import { type NewRailException, reportExceptions } from '../rail-facts/reporting
 import { unnamed, unstorable } from '../rail-facts/unreadable-fact.ts'
 import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
-import { findMarkOwners } from './arrivals.ts'
+import { findMarkOwners, type MarkOwner } from './arrivals.ts'
 import { type AppliedFact, writeDetails } from './details.ts'
 import { type JudgedFact, postingsOf } from './judged-facts.ts'
 import { addEarlierFacts, claimFacts, type KnownTransfer } from './known-transfer.ts'
@@ -32,14 +33,12 @@ import { type NewReturn, takeBackDeposits, writeMovedAgain, writeReturns } from 
 import { createOnce } from './waiting-facts.ts'
 
 /** A stored fact without an outcome. */
-export interface OpenFact {
+export interface OpenFact extends WireConsent {
   readonly id: string
   /** `undefined` for one that cannot be read. */
   readonly fact: RailFact | undefined
   /** The reference of its payment, where the engine knows it and the transfer does not have it yet. */
   readonly reference?: string | undefined
-  /** The reasons to hold it that a person has seen and accepts; `undefined` where no person decides. */
-  readonly accepts?: readonly RailExceptionReason[] | undefined
   /** What came back, as a person states it in the currency of the transfer. */
   readonly stated?: Amount | undefined
 }
@@ -299,7 +298,7 @@ export async function applyStored(
   for (const one of decided.flatMap((each) => returnOf(each, 'moved_again'))) await writeMovedAgain(tx, context, one)
   await takeBackDeposits(tx, context, decided.flatMap(goneDepositsOf))
   // Also of what a person credits all the same.
-  const outcomes = decided.map((one) => ({ ...outcomeOf(one), markOwner: owners.get(one.id) }))
+  const outcomes = decided.map((one) => ({ ...outcomeOf(one), markOwner: owners.get(one.id)?.id }))
   await finishFacts(tx, context, outcomes)
   return { outcomes, left }
 }
@@ -309,7 +308,7 @@ function judgeAll(
   context: ServiceContext,
   open: readonly OpenFact[],
   known: ReadonlyMap<string, KnownTransfer | undefined>,
-  owners: ReadonlyMap<string, string>,
+  owners: ReadonlyMap<string, MarkOwner>,
 ): readonly JudgedFact[] {
   const latest = new Map<string, KnownTransfer>()
   const judge = ({ id, fact: said, reference, accepts, stated }: OpenFact): JudgedFact => {
@@ -321,7 +320,9 @@ function judgeAll(
     const fact = transfer === undefined ? said : inMovedCurrency(said, transfer)
     const policy = context.amountPolicy ?? 'hold'
     const scale = context.catalog.valueType(transfer?.amount.currency ?? '')?.scale ?? 0
-    const judgement = judgeFact(fact, transfer, { policy, scale, accepts, stated, markOwner: owners.get(id) })
+    const owner = owners.get(id)
+    const markOwner = owner?.isAccepted === false ? owner.id : undefined
+    const judgement = judgeFact(fact, transfer, { policy, scale, accepts, stated, markOwner })
     if (transfer !== undefined) latest.set(transfer.id, afterFact(transfer, fact, judgement))
     return { id, fact, transfer, judgement }
   }

@@ -69,25 +69,30 @@ describe('a wire that a person credits to a second transfer', () => {
     await second.decide(0, 'apply')
     await second.say('settled', '100', mark)
     await second.reaches('complete')
-    expect(await first.poll({ state: 'settled', failure: null, amount: usd('100') })).toBe('processing')
+    const settled = { state: 'settled', failure: null, amount: usd('100') } as const
+    expect(await first.poll(settled)).toBe('pending')
     await first.say('settled', '100', named(`A${first.id}`))
-    expect(await first.open()).toEqual(['settled 100 reused_mark'])
-    expect(await markOwners(first.id)).toEqual([second.id])
+    expect(await first.open()).toEqual(['accepted 100 reused_mark', 'settled 100 reused_mark'])
+    expect(await markOwners(first.id)).toEqual([second.id, second.id])
     expect(await first.change()).toEqual(moved('wire', 100))
-    await first.decide(0, 'dismiss')
-    expect(await first.poll({ state: 'settled', failure: null, amount: usd('100') })).toBe('processing')
+    await first.dismissAll()
+    expect(await first.poll(settled)).toBe('pending')
+    expect(await first.status()).toBe('processing')
   })
 
-  it('is held with a receipt where another wire comes for the first one', async () => {
+  it('leaves the first one to another wire, about which a person decides', async () => {
     const [first, second] = await begin(2)
     await first.say('accepted', '100', drawn(`A${first.id}`))
     await second.say('accepted', '100', drawn(`A${first.id}`))
     await second.decide(0, 'apply')
     await first.say('settled', '100', drawn(`B${first.id}`))
-    expect(await first.open()).toEqual(['settled 100 other_transaction'])
+    expect(await first.open()).toEqual(['accepted 100 reused_mark', 'settled 100 disputed'])
     await second.say('settled', '100', drawn(`A${first.id}`))
     await second.reaches('complete')
     expect(await first.change()).toEqual(moved('wire', 100, 100))
+    await first.decide(1, 'apply')
+    await first.reaches('complete')
+    expect(await first.change()).toEqual(moved('wire', 200))
   })
 
   it('has the marks of its later reports, too', async () => {
@@ -105,7 +110,9 @@ describe('a wire that a person credits to a second transfer', () => {
     const [first, second] = await begin(2)
     await second.say('accepted', '90', drawn(`A${first.id}`))
     await giveTo(first.id, second.id)
-    await second.decide(0, 'apply', { accepts: ['amount_mismatch', 'reused_mark'] })
+    const accepted = { accepts: ['amount_mismatch', 'reused_mark'] }
+    await expect(second.decide(0, 'apply', accepted)).rejects.toMatchObject(refused(`It is the wire of ${first.id}.`))
+    await second.decide(0, 'apply', { ...accepted, markOwners: [first.id] })
     await second.say('settled', '90', drawn(`A${first.id}`))
     expect(await second.open()).toEqual([])
     await second.reaches('complete')
@@ -235,7 +242,19 @@ describe('a wire at a virtual account', () => {
     await deposit(`D${one.id}`)
     await payments.resolve((await heldOf(`D${one.id}`)).id, 'apply')
     await one.say('settled', '75', imad(`D${one.id}`))
-    expect(await one.open()).toEqual(['settled 75 reused_mark'])
+    expect(await one.open()).toEqual(['accepted 75 reused_mark', 'settled 75 reused_mark'])
+  })
+
+  it('that a person credits is refused where a transfer was credited it', async () => {
+    const [one] = await begin(1)
+    await one.say('settled', '100', imad(`D${one.id}`))
+    await one.reaches('complete')
+    await deposit(`D${one.id}`)
+    const { id } = await heldOf(`D${one.id}`)
+    await expect(payments.resolve(id, 'apply')).rejects.toMatchObject(refused(`It is the wire of ${one.id}.`))
+    await payments.resolve(id, 'apply', { isAnotherWire: true })
+    expect(await deposit(`D${one.id}`)).toMatchObject({ outcome: 'credited' })
+    expect(await one.open()).toEqual([])
   })
 
   it('that a person credits is that of no transfer by its other mark', async () => {

@@ -40,7 +40,12 @@ const marksOf = async (owners: readonly (string | undefined)[]) => {
   return rows.map(({ kind, mark, owner }) => [kind, mark, owner])
 }
 
-const releases = ['0030_arrival_marks', '0031_arrival_marks_of_rows', '0032_wires_and_deposits_in_any_case']
+const releases = [
+  '0030_arrival_marks',
+  '0031_arrival_marks_of_rows',
+  '0032_wires_and_deposits_in_any_case',
+  '0033_given_wires',
+]
 
 const migrate = () => {
   const { pool, schema } = api.sandbox.service.context
@@ -131,4 +136,34 @@ it('by the persons who have credited them to a second transfer', async () => {
   )
   expect(await migrate()).toEqual(releases.slice(2))
   expect(await marksOf([first.id, second.id])).toEqual([['source', `A${first.id}`, second.id]])
+})
+
+it('in any case, also what a process of an earlier release writes beside the migration', async () => {
+  const one = await transfers.begin('wire')
+  const row = { fact_id: 'f', rail: 'wire', kind: 'source', mark: `r${one.id}`, transfer_id: one.id }
+  await change(['select {{schema}}.arrival_mark_claim($1)', [JSON.stringify([row])]])
+  const { rail, kind, mark, transfer_id: owner } = { ...row, mark: `s${one.id}` }
+  await change(
+    ['insert into {{schema}}.arrival_mark values ($1, $2, $3, $4)', [rail, kind, mark, owner]],
+    ['delete from {{schema}}.migration where name = any ($1)', [releases.slice(3)]],
+  )
+  expect(await migrate()).toEqual(releases.slice(3))
+  expect(await marksOf([one.id])).toEqual([
+    ['source', `R${one.id}`, one.id],
+    ['source', `S${one.id}`, one.id],
+  ])
+})
+
+it('and stops where two deposits differ in the case of their references alone, which it names', async () => {
+  const insert = `insert into {{schema}}.automation_deposit (id, transfer_type, reference, amount_value, amount_currency, return_reason, created_at)
+    values ($1, 'wire', $2, 75, 'USD', 'unknown_account', now())`
+  await change(
+    ['drop index {{schema}}.automation_deposit_in_any_case'],
+    [insert, ['01D1', 'xref']],
+    [insert, ['01D2', 'XREF']],
+    ['delete from {{schema}}.migration where name = any ($1)', [releases.slice(2)]],
+  )
+  await expect(migrate()).rejects.toThrow('wire 01D1 (xref), 01D2 (XREF).')
+  await change([`update {{schema}}.automation_deposit set reference = 'XREF again' where id = '01D2'`])
+  expect(await migrate()).toEqual(releases.slice(2))
 })
