@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { bugs } from './bugs/bugs.ts'
 import { createReach } from './bugs/reach.ts'
-import { drawPlan } from './plan/plan.ts'
+import { openEnvironment } from './environment/environment.ts'
+import type { PaymentRule } from './plan/earlier-payments.ts'
+import { drawPlan, type Step } from './plan/plan.ts'
+import { run } from './run/run.ts'
 import { campaign, type Failure, findBug } from './search/campaign.ts'
 import { keepFailure, readFailure, replay } from './search/replay.ts'
 
@@ -47,6 +50,30 @@ describe('the simulator', () => {
     const read = await readFailure(await keepFailure(folder, kept)).finally(() => rm(folder, { recursive: true }))
     expect(await replay(read, findBug(name), 3, (_, { enforced }) => expect(enforced.missed).toBe(0))).toBe(3)
   }, 300_000)
+
+  const payAlike = (first: number): Step => ({
+    ...({ do: 'pay_alike', tenant: 0, isReversed: false, rolledBack: null } as const),
+    payouts: [first, first + 1].map((number) => ({ number, kind: 'new_wallet', amount: 2 })),
+  })
+
+  it.each<[string, PaymentRule]>([
+    ['a_payee_is_known_before_it_is_paid', 'new'],
+    ['lookalikes_are_compared_at_the_enqueue_alone', 'alike'],
+  ])(
+    'finds %s in a plan of few steps, in which it finds nothing else',
+    async (name, rule) => {
+      const workers = [0, 1].map((worker) => ({ do: 'start', worker, skewSeconds: 0 }) as const)
+      const steps: Step[] = [...workers, { do: 'set_payments', rules: [rule] }, payAlike(0), payAlike(2)]
+      const plan = { seed: 1, tenants: 1, sharesClient: false, steps }
+      for (const bug of [undefined, findBug(name)]) {
+        await using environment = await openEnvironment(bug)
+        const { violations } = await run(environment, plan, bug)
+        const wanted = bug === undefined ? [] : ['earlier_payments']
+        expect([...new Set(violations.map(({ invariant }) => invariant))]).toEqual(wanted)
+      }
+    },
+    300_000,
+  )
 
   // The others need more seeds than a test run has time for; `simulate --bugs` searches for all of them.
   it.each(['a_new_key_per_attempt', 'job_outside_the_transaction'])(

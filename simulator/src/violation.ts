@@ -12,6 +12,8 @@ export const invariants = {
     'What a policy holds is sent after two others than its creator have approved it, whatever a process knew of the policies.',
   screened:
     'What a policy holds for screening is sent after the screener let it pass, or somebody did by name, and never for want of an answer.',
+  earlier_payments:
+    'A first payment, and what looks like another payment, is sent after a person let it go, and nothing else is held for that.',
   audit_chained: 'Every entry of the audit is in its chain in the end, and fits it, whatever has died.',
   within_limits:
     'No more leaves in a day, of an account and of all, than its limit says, but for what a person let go beyond it.',

@@ -251,7 +251,7 @@ function createContext(
   const telemetry = options.telemetry && foreignTelemetry(options.telemetry)
   const secrets = secretsOf(options.encryptionKey, random)
   const rails = options.rails === 'simulated' ? createSimulatedRails({ pool, schema, clock, logger }) : options.rails
-  const polled = createPolledTransfers({ pool, schema, clock, random, catalog, logger })
+  const polled = createPolledTransfers({ pool, schema, clock, random, catalog, logger, telemetry })
   const instructions = instructionReader({ pool, schema, secrets, logger })
   const [shares, reads] = [createRailShares(options.engine), createRailReads(options.engine)]
   const gateway = railsGateway(rails, instructions, polled, shares, reads)

@@ -107,6 +107,31 @@ export const bugs: readonly Bug[] = [
     ],
   },
   {
+    name: 'a_payee_is_known_before_it_is_paid',
+    breaks: ['earlier_payments'],
+    sql: { on: 'host', name: 'payment_facts', from: `and t.status = 'complete'`, to: `and t.status <> 'canceled'` },
+  },
+  {
+    name: 'every_payee_is_new',
+    breaks: ['earlier_payments'],
+    sql: { on: 'host', name: 'payment_facts', from: `and t.status = 'complete'`, to: 'and false' },
+  },
+  {
+    name: 'lookalikes_are_compared_at_the_enqueue_alone',
+    breaks: ['earlier_payments'],
+    sql: { on: 'host', name: 'hold_lookalikes', from: 'continue when v_policies is null;', to: 'continue;' },
+  },
+  {
+    name: 'another_amount_looks_alike',
+    breaks: ['earlier_payments'],
+    sql: {
+      on: 'host',
+      name: 'find_lookalike',
+      from: `and {{schema}}.amount_of(t.request -> 'amount') = p_amount`,
+      to: '',
+    },
+  },
+  {
     name: 'limit_read_before_the_lock',
     breaks: ['within_limits'],
     sql: [

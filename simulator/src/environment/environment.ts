@@ -139,6 +139,8 @@ function openPool(connectionString: string, max = 4, options?: string): Pool {
 export async function migrateHost(pool: Pool): Promise<void> {
   const engine = createEngine({ backend: postgres({ driver: pgDriver(pool) }), gateway: memoryGateway() })
   await engine.migrate()
+  // Beside a transaction that a host holds open it would wait.
+  await engine.policies.prepare()
   await pool.query(`
     create table payout (
       number integer not null,
@@ -160,7 +162,7 @@ export async function migrateHost(pool: Pool): Promise<void> {
 }
 
 /** What stays for the next run: migrations, subscriptions, and what pg-boss keeps about its queues. */
-const lasting = ['migration', 'subscription', 'version', 'queue', 'schedule']
+const lasting = ['migration', 'subscription', 'limit_salt', 'version', 'queue', 'schedule']
 
 /** Empties the tables; with so few rows, deletes take a tenth of the time of a TRUNCATE. */
 async function prepareCleaning(pool: Pool, schemas: readonly string[]): Promise<() => Promise<void>> {

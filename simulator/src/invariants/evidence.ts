@@ -24,6 +24,10 @@ export interface Evidence {
   /** Transfers that were enqueued while they had to be screened, and those of which the screener has said that they pass. */
   readonly toScreen?: ReadonlySet<string>
   readonly passed?: ReadonlySet<string>
+  /** Transfers that were enqueued while first payments had to be approved, and are such. */
+  readonly firstPayments?: ReadonlySet<string>
+  /** Transfers that were enqueued while those that look like another one had to be held. */
+  readonly toCompare?: ReadonlySet<string>
   /** What went wrong in a way that is never right, whatever the faults. */
   readonly mistakes: readonly Violation[]
   /** True when one client of the service has the accounts of all tenants. */

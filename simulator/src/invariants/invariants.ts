@@ -2,6 +2,7 @@ import type { Violation } from '../violation.ts'
 import { checkApprovals } from './approvals.ts'
 import { checkClients, checkLifetimes, checkTimes, checkUnknown } from './attempts.ts'
 import { checkAudit } from './audit.ts'
+import { checkEarlierPayments } from './earlier-payments.ts'
 import { checkEffects, checkEvents } from './events.ts'
 import type { Evidence } from './evidence.ts'
 import { checkLedger } from './ledger.ts'
@@ -23,6 +24,7 @@ export async function checkAll(at: Evidence): Promise<readonly Violation[]> {
     checkQuotes,
     checkApprovals,
     checkScreening,
+    checkEarlierPayments,
     checkAudit,
     checkEffects,
     checkLedger,

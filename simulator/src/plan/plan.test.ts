@@ -44,7 +44,7 @@ describe('a plan', () => {
 
   it('comes to every kind of step and of payout within two hundred seeds', () => {
     const steps = seeds.flatMap((seed) => drawPlan(seed).steps)
-    expect(new Set(steps.map((step) => step.do)).size).toBe(60)
+    expect(new Set(steps.map((step) => step.do)).size).toBe(62)
     const payouts = steps.flatMap((step) => ('payouts' in step ? step.payouts : []))
     expect(new Set(payouts.map(({ kind }) => kind)).size).toBe(14)
   })

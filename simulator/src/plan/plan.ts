@@ -1,4 +1,5 @@
 import { type Choices, type Draw, type PlannedPayout, startDrawing } from './draw.ts'
+import { followPolicies } from './earlier-payments.ts'
 import { drawPlayers, type Player, type PlayerStep, playerSteps, players } from './players.ts'
 import { drawWaitingBatches } from './waiting-batches.ts'
 
@@ -218,7 +219,7 @@ const enterBatch = ({ tenant, payouts }: Extract<Step, { readonly do: 'enqueue' 
 })
 
 /** Steps with those before them without which they would mean little. */
-function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[] {
+function precede({ tenants, payouts, below, ...others }: Draw, step: Step): readonly Step[] {
   const enqueue = (tenant: number, count: number, kind: PlannedPayout['kind'] = 'token') =>
     ({
       do: 'enqueue',
@@ -278,6 +279,7 @@ function precede({ tenants, payouts, below }: Draw, step: Step): readonly Step[]
       ...many.map((one) => ({ ...one, payouts: one.payouts.map((payout) => ({ ...payout, amount: 12 })) })),
     ]
   }
+  if (step.do === 'set_payments') return followPolicies({ tenants, payouts, below, ...others }, step)
   // Something that fails.
   if (step.do === 'resubmit_twice') return [enqueue(step.choice % tenants, 1, 'refused'), step]
   if (step.do === 'correct') {

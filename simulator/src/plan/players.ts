@@ -1,4 +1,6 @@
+import { type Correct, drawCorrection } from './corrections.ts'
 import type { Choices, Draw, PlannedPayout } from './draw.ts'
+import { drawEarlierPayments, type EarlierPaymentStep } from './earlier-payments.ts'
 
 /** Who takes part in plans beside hosts, workers and a network that loses things. Each plan has some of them. */
 export const players = [
@@ -32,6 +34,7 @@ export const players = [
   'other_amounts',
   'screening',
   'waiting_batches',
+  'earlier_payments',
 ] as const
 
 /** Units that may leave in a day where there are limits: one number, so that whatever leaves between two changes of them can be compared with it. */
@@ -138,6 +141,7 @@ export type PlayerStep =
       readonly ends: 'commit' | 'rollback'
     }
   | Correct
+  | EarlierPaymentStep
   /** Another process of the host sets policies: from so many units on a payout has to be approved by two; null for none. */
   | { readonly do: 'set_policies'; readonly from: number | null }
   /** Another process of the host sets policies: whether every payout is screened. */
@@ -179,21 +183,6 @@ interface FillBatch {
   readonly forMs: number
   /** Whether the host, which is not sure, enqueues all of them again afterwards. */
   readonly isRepeated: boolean
-}
-
-/** Several people resubmit one ended transfer at once, as it was or corrected. */
-interface Correct {
-  readonly do: 'correct'
-  /** Among those that have failed or are canceled. */
-  readonly choice: number
-  readonly callers: number
-  /** `apart`: each has another amount. */
-  readonly what: 'nothing' | 'amount' | 'payee' | 'apart'
-  /** Whether each has a key of its own. */
-  readonly hasOwnKeys: boolean
-  readonly isSnapshot: boolean
-  /** Whether answers that are held arrive meanwhile. */
-  readonly answersArrive: boolean
 }
 
 const misbehaving = (
@@ -259,16 +248,6 @@ const drawFilling = ({ below, oneOf, fraction, tenants, payouts }: Draw): FillBa
     isRepeated: fraction() < 0.2,
   }
 }
-
-const drawCorrection = ({ below, oneOf, fraction, some }: Draw): Correct => ({
-  do: 'correct',
-  choice: some(),
-  callers: 1 + below(3),
-  what: oneOf(['nothing', 'amount', 'payee', 'apart']),
-  hasOwnKeys: fraction() < 0.5,
-  isSnapshot: fraction() < 0.3,
-  answersArrive: fraction() < 0.3,
-})
 
 /** The steps of each player, with their weights; what is no step is an option of others. */
 const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>>>> = {
@@ -359,6 +338,7 @@ const steps: Partial<Readonly<Record<Player, (draw: Draw) => Choices<PlayerStep>
     [6, () => ({ do: 'screen_as', result: draw.oneOf(['hold', 'refuse']), times: 1 + draw.below(3) })],
     [6, () => ({ do: 'let_go', payout: draw.some(), by: draw.below(4) })],
   ],
+  earlier_payments: drawEarlierPayments,
   other_amounts: ({ some }) => [[14, () => ({ do: 'pay_otherwise', choice: some() })]],
   firewalls: ({ some, oneOf, fraction }) => [
     [8, () => ({ do: 'firewall', payout: some(), status: oneOf([403, 403, 502]), isNew: fraction() < 0.7 })],
@@ -386,6 +366,7 @@ const latePlayers: readonly Player[] = [
   'other_amounts',
   'screening',
   'waiting_batches',
+  'earlier_payments',
 ]
 
 /** Draws who of the players takes part in a plan: few at a time, or each would always play with the others. */

@@ -1,7 +1,9 @@
 import { OutlayError, type Policy } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { creator } from '../environment/tenant.ts'
+import type { PaymentRule } from '../plan/earlier-payments.ts'
 import { startWorker } from '../workers/worker.ts'
+import { policiesAbout } from './earlier-payments.ts'
 import { findPayout } from './host-payouts.ts'
 import type { Run } from './run-state.ts'
 
@@ -17,27 +19,42 @@ const policiesFrom = (from: number): readonly Policy[] => [
   },
 ]
 
-/** What is set of policies: from how many units on payouts have to be approved, and whether all have to be screened. */
+/** What is set of policies: from how many units on payouts have to be approved, whether all have to be screened, and rules about earlier payments. */
 interface Control {
   readonly from?: number | undefined
   readonly screens?: boolean | undefined
+  readonly payments?: readonly PaymentRule[] | undefined
 }
 
 const screened: Policy = { name: 'screened', screen: 'as the plan says' }
 
 /** Another process of the host sets the policies, so that the one that enqueues does not know them yet. */
 export async function setPolicies(at: Run, change: Control): Promise<string> {
-  const { from, screens = false } = { from: at.approvedFrom, screens: at.screens, ...change }
-  const policies = [...(from === undefined ? [] : policiesFrom(from)), ...(screens ? [screened] : [])]
+  const { approvedFrom, screens: isScreened, paymentRules } = at
+  const {
+    from,
+    screens = false,
+    payments = [],
+  } = {
+    ...{ from: approvedFrom, screens: isScreened, payments: paymentRules },
+    ...change,
+  }
+  const policies = [
+    ...(from === undefined ? [] : policiesFrom(from)),
+    ...(screens ? [screened] : []),
+    ...policiesAbout(payments),
+  ]
   const note = { actor: 'petra', reason: 'as planned', clear: policies.length === 0 }
   at.approvedFrom = undefined
   at.screens = undefined
+  at.paymentRules = undefined
   const board = await startWorker(at, { works: false, isSteady: true })
   try {
     const set = board.engine.policies.set
     const { version } = await board.transaction((tx) => set(tx, policies, note))
     at.approvedFrom = from
     at.screens = screens
+    at.paymentRules = payments
     return `version ${version}`
   } finally {
     await board.stop()

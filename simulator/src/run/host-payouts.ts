@@ -4,6 +4,7 @@ import type { PoolClient } from 'pg'
 import { creator, type Tenant } from '../environment/tenant.ts'
 import { askedLegOf, askedOf } from '../judging/asked.ts'
 import type { PlannedPayout } from '../plan/draw.ts'
+import { noteEarlier } from './known-payees.ts'
 import type { Run } from './run-state.ts'
 
 /** A tenant of a run by its number in the plan. */
@@ -26,7 +27,7 @@ function noteControl(
 }
 
 /** Writes a payout down beside its transfer, as hosts do, with what was asked for. */
-export const keepPayout = (
+export const keepPayout = async (
   at: Run,
   tx: PoolClient,
   number: number,
@@ -37,6 +38,7 @@ export const keepPayout = (
 ) => {
   at.numbers.set(transferId, number)
   noteControl(at, transferId, asked)
+  await noteEarlier(at, transferId, accountId, asked)
   const status = at.toRefuse.get(number)
   if (status !== undefined) at.misconduct.refuse(transferId, status)
   return tx.query(

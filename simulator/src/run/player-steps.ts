@@ -6,6 +6,7 @@ import { decide, setPolicies } from './approvals.ts'
 import { commandBatch, fillBatch } from './batches.ts'
 import { correct } from './corrections.ts'
 import { misreportReturn } from './decided-returns.ts'
+import { payAlike } from './earlier-payments.ts'
 import { endHolds, hold } from './holds.ts'
 import { findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
 import { maintain, useOwnPool } from './host-pools.ts'
@@ -40,13 +41,8 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
       at.faults += 1
       at.misconduct.plan(tenantOf(at, step.tenant).accountId, step.place, step)
       return ''
-    case 'firewall': {
-      at.toRefuse.set(step.payout, step.status)
-      const found = await findPayout(at, step.payout)
-      if (found === undefined) return 'it is not there yet'
-      at.misconduct.refuse(found.transfer_id, step.status)
-      return ''
-    }
+    case 'firewall':
+      return refusePayout(at, step)
     case 'maintain':
       at.faults += 1
       return maintain(at, step)
@@ -71,11 +67,14 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
       return commandBatch(at, step)
     case 'correct':
       return correct(at, step)
-    case 'set_policies':
     case 'set_limits':
-      return step.do === 'set_limits' ? setLimits(at, step.most) : setPolicies(at, { from: step.from ?? undefined })
+      return setLimits(at, step.most)
+    case 'set_policies':
     case 'set_screening':
-      return setPolicies(at, { screens: step.isOn })
+    case 'set_payments':
+      return setPolicies(at, changeOf(step))
+    case 'pay_alike':
+      return payAlike(at, step)
     case 'screen_as':
       return screenAs(at, step)
     case 'approve':
@@ -86,6 +85,24 @@ export async function playStep(at: Run, step: PlayerStep): Promise<string> {
     case 'serve':
       return serve(at)
   }
+}
+
+async function refusePayout(
+  at: Run,
+  { payout, status }: Extract<PlayerStep, { readonly do: 'firewall' }>,
+): Promise<string> {
+  at.toRefuse.set(payout, status)
+  const found = await findPayout(at, payout)
+  if (found === undefined) return 'it is not there yet'
+  at.misconduct.refuse(found.transfer_id, status)
+  return ''
+}
+
+function changeOf(
+  step: Extract<PlayerStep, { readonly do: 'set_policies' | 'set_screening' | 'set_payments' }>,
+): Parameters<typeof setPolicies>[1] {
+  if (step.do === 'set_policies') return { from: step.from ?? undefined }
+  return step.do === 'set_screening' ? { screens: step.isOn } : { payments: step.rules }
 }
 
 function screenAs(at: Run, { result, times }: Extract<PlayerStep, { readonly do: 'screen_as' }>): string {

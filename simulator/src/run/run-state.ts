@@ -1,4 +1,5 @@
 import type { ForeignTransfer } from '../invariants/evidence.ts'
+import type { PaymentRule } from '../plan/earlier-payments.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { PlayerStep } from '../plan/players.ts'
 import type { RunContext } from '../workers/run-context.ts'
@@ -59,6 +60,11 @@ export interface Run extends RunContext {
   screens?: boolean | undefined
   /** Transfers that were enqueued while they had to be. */
   readonly toScreen: Set<string>
+  /** Rules of the policies about earlier payments now; absent while they change, or there are none. */
+  paymentRules?: readonly PaymentRule[] | undefined
+  /** Transfers that were enqueued while such a rule was set: first payments, and those that have to be compared. */
+  readonly firstPayments: Set<string>
+  readonly toCompare: Set<string>
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
   faults: number
   /** Workers that were started so far. */

@@ -5,6 +5,7 @@ import type { Environment } from '../environment/environment.ts'
 import { makeTenants, type Tenant, type TenantOptions } from '../environment/tenant.ts'
 import { checkBatches, watchBatches } from '../invariants/batches.ts'
 import { checkCorrections, checkSearches } from '../invariants/corrections.ts'
+import { watchLookalikes } from '../invariants/earlier-payments.ts'
 import { watchStatuses } from '../invariants/events.ts'
 import { checkAll } from '../invariants/invariants.ts'
 import { watchWallets } from '../invariants/ledger.ts'
@@ -78,7 +79,7 @@ export async function run(
     foreign: new Map(),
     paidOtherwise: new Set<string>(),
     watched: new Set<string>(),
-    ...{ toApprove: new Set<string>(), toScreen: new Set<string>() },
+    ...noControl(),
     forgottenAt: [],
     holds: new Set<Hold>(),
     faults: 0,
@@ -124,8 +125,17 @@ export async function run(
   return { violations, trace, payouts, faults: at.faults, course: at.order.course, enforced: at.order.enforced, hangs }
 }
 
+/** Transfers that a person has to let go, by the reason. */
+const noControl = () => ({
+  toApprove: new Set<string>(),
+  toScreen: new Set<string>(),
+  firstPayments: new Set<string>(),
+  toCompare: new Set<string>(),
+})
+
 const watchAll = (environment: Environment): readonly Watch[] => [
   ...[watchStatuses(environment), watchWallets(environment), watchBatches(environment), watchLimits(environment)],
+  watchLookalikes(environment),
 ]
 
 function receiveWebhooks(at: Run): void {
@@ -170,7 +180,7 @@ function tenantOptions({ tenants: count, sharesClient, twoGateways = false, step
     links: steps.some((step) => 'payouts' in step && step.payouts.some(({ kind }) => kind === 'debit')),
     hasTwoClients: steps.some((step) => step.do === 'change_client'),
     hasQuotes: steps.some((step) => step.do === 'quote'),
-    hasPolicies: steps.some((step) => step.do === 'set_policies' || step.do === 'set_screening'),
+    hasPolicies: steps.some((step) => ['set_policies', 'set_screening', 'set_payments'].includes(step.do)),
     placeOf: ({ number }) => places.get(number) ?? number,
   }
 }

@@ -39,11 +39,8 @@ export async function runStep(at: Run, step: Step): Promise<string> {
     case 'lose_login':
     case 'relink':
       return changeAccess(at, step.do, tenantOf(at, step.tenant))
-    case 'lose_jobs': {
-      // What a host has locked stays: its transaction may be open for as long as the plan.
-      const { rowCount } = await at.environment.host.query(removeWaitingJobs)
-      return `${rowCount} jobs`
-    }
+    case 'lose_jobs':
+      return loseJobs(at)
     case 'hold':
     case 'end_holds':
     case 'page':
@@ -68,6 +65,8 @@ export async function runStep(at: Run, step: Step): Promise<string> {
     case 'set_limits':
     case 'set_screening':
     case 'screen_as':
+    case 'set_payments':
+    case 'pay_alike':
     case 'approve':
     case 'reject':
     case 'hold_back':
@@ -77,6 +76,12 @@ export async function runStep(at: Run, step: Step): Promise<string> {
     default:
       return disturb(at, step)
   }
+}
+
+/** What a host has locked stays: its transaction may be open for as long as the plan. */
+async function loseJobs({ environment }: Run): Promise<string> {
+  const { rowCount } = await environment.host.query(removeWaitingJobs)
+  return `${rowCount} jobs`
 }
 
 /** What others do to an account, and operators to it and to the tables. */

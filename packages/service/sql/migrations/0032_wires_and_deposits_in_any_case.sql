@@ -1,26 +1,6 @@
--- A wire is that of one transfer, and a deposit is one, in whatever case they are named. Deposits wait while the index is built. Two that took effect and
--- whose references differ in their case alone stop it, and the error names them: find out whether they were one payment, and give one of the two another
--- reference. The function transfer_is_settled is new, and arrival_mark_claim, arrival_mark_find and rail_fact_last_retried come with it.
-do $$
-declare
-  v_deposits text;
-begin
-  select string_agg(d.deposits, '; ') into v_deposits
-    from (
-      select o.transfer_type || ' ' || string_agg(o.id || ' (' || o.reference || ')', ', ' order by o.id) as deposits
-        from {{schema}}.automation_deposit o
-       group by o.transfer_type, lower(o.reference)
-      having count(*) > 1
-       order by min(o.id)
-       limit 20
-    ) d;
-  if v_deposits is not null then
-    raise exception 'Deposits have references that differ in their case alone: %.', v_deposits
-      using errcode = 'unique_violation',
-            hint = 'Find out whether two were one payment, and change the reference of one in {{schema}}.automation_deposit.';
-  end if;
-end
-$$;
+-- A wire is that of one transfer, and a deposit is one, in whatever case they are named. Deposits wait while the index is built, which fails where two took
+-- effect whose references differ in their case alone: find out whether they were one payment, and give one of the two another reference. The function
+-- transfer_is_settled is new, and arrival_mark_claim, arrival_mark_find and rail_fact_last_retried come with it.
 create unique index if not exists automation_deposit_in_any_case on {{schema}}.automation_deposit (transfer_type, lower(reference));
 
 insert into {{schema}}.arrival_mark (rail, kind, mark, transfer_id)

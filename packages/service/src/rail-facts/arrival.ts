@@ -18,6 +18,12 @@ export interface EarlierProgress {
   readonly isEnded?: boolean | undefined
 }
 
+/** A report of a wire that names its transfer, and has the reference of another one. Its money is in the settlement account. */
+export interface StrayArrival {
+  readonly id: string
+  readonly fact: RailFact
+}
+
 /** An IMAD without white space, in upper case: banks write one in several ways. */
 export const imadOf = (side: RailFact['source'] | RailFact['destination']): string | undefined =>
   side?.paymentDetails?.imad?.replace(/\s/g, '').toUpperCase() || undefined

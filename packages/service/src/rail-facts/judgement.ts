@@ -1,11 +1,19 @@
 import { Amount, type TransferFailure, TransferStatus } from '@outlay/core'
 import type { RailFact, RailFlow } from '../rails/port.ts'
-import { type EarlierProgress, hasKnownMark, isMarkedOtherwise, isProgress, mayBeSameArrival } from './arrival.ts'
+import {
+  type EarlierProgress,
+  hasKnownMark,
+  isMarkedOtherwise,
+  isProgress,
+  mayBeSameArrival,
+  type StrayArrival,
+} from './arrival.ts'
 import { waitsForPerson } from './dispute.ts'
 import { compareAttempts, compareReturns } from './earlier-return.ts'
 import type { AmountPolicy, RailExceptionReason, RailFactKind } from './fact-kind.ts'
 import { isCreditable } from './moved-amount.ts'
 import { isAnotherPayment, ownerOfReturn } from './other-payment.ts'
+import { isBehindFailure, receiptOf } from './receipt.ts'
 
 /** What is known of a transfer when a fact about it is judged. */
 export interface JudgedTransfer {
@@ -31,6 +39,8 @@ export interface JudgedTransfer {
   readonly appliedKinds: readonly RailFactKind[]
   /** Its facts of progress that were applied, and those that a person decides about or has dismissed. */
   readonly progress: readonly EarlierProgress[]
+  /** Those that have the reference of another transfer say nothing about this one, but that their wires are booked. Default none. */
+  readonly strays?: readonly StrayArrival[] | undefined
   /** What came back of it after it was complete, and has not moved again since: a decimal string in its currency. */
   readonly returnedValue: string
   /** How much of that never left, since a person has accepted a part as its settlement. Default 0. */
@@ -201,11 +211,6 @@ function contradicts(
   }
 }
 
-/** True for progress that says a time behind the failure of its transfer. */
-function isBehindFailure({ reachedAt }: RailFact, { failure, failedAt }: JudgedTransfer): boolean {
-  return Date.parse(reachedAt ?? '') > Date.parse(failedAt ?? failure?.occurredAt ?? '')
-}
-
 /**
  * True for progress of a complete transfer of which money came back: a debit that is presented again, a wire that is sent again. A late report of the
  * first payment has a mark of that, and no time behind a return; one of a payment that was made again has its mark, and no later time.
@@ -277,22 +282,6 @@ export function withoutOutdated(fact: RailFact, transfer: JudgedTransfer): RailF
 /** The transfer with what is held of it: what is another payment than its own is compared with that alone. */
 function heldOnly(transfer: JudgedTransfer): JudgedTransfer {
   return { ...transfer, progress: transfer.progress.filter(({ isApplied }) => !isApplied) }
-}
-
-/** What comes behind the end is another wire than the one that went back with it. That of a transfer that has failed otherwise is an exception of its own by then. */
-function hasArrivedBefore(fact: RailFact, transfer: JudgedTransfer): boolean {
-  const { status, failure, appliedKinds, progress } = transfer
-  const isFailed = status === 'failed' && TransferStatus.isFinal(status, failure)
-  const isGone = isBehindFailure(fact, transfer) && (isFailed || appliedKinds.includes('returned'))
-  return progress.some(
-    (one) => one.isUnbooked !== true && !(isGone && one.isApplied) && mayBeSameArrival(fact, one.fact),
-  )
-}
-
-/** The money of a wire that has arrived and is neither credited nor held; `undefined` for every other fact. */
-function receiptOf(fact: RailFact, transfer: JudgedTransfer, { scale }: JudgementRules): Amount | undefined {
-  if (!transfer.awaitsWire || !isProgress(fact) || hasArrivedBefore(fact, transfer)) return undefined
-  return isCreditable(fact.amount, transfer.amount.currency, scale) ? fact.amount : undefined
 }
 
 /** Parts may come back, one after the other, but no more than the whole, and each once. */

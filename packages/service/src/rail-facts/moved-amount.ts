@@ -1,4 +1,4 @@
-import { Amount } from '@outlay/core'
+import { Amount, type Catalog } from '@outlay/core'
 import type { RailFlow } from '../rails/port.ts'
 
 /** The value types of both ends of a transfer. */
@@ -40,4 +40,9 @@ export function inMovedCurrency<T extends { readonly amount?: Amount | undefined
 export function isCreditable(amount: Amount, currency: string, scale: number): boolean {
   const digits = amount.value.split('.')[1] ?? ''
   return amount.currency === currency && Amount.isPositive(amount) && !/[1-9]/.test(digits.slice(scale))
+}
+
+/** Most digits of the fraction of a currency; none of one that the catalog does not have. */
+export function scaleOf({ valueType }: Catalog, currency: string | undefined): number {
+  return valueType(currency ?? '')?.scale ?? 0
 }

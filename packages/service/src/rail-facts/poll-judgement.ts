@@ -12,6 +12,8 @@ export interface PolledTransfer extends JudgedTransfer {
   readonly hasOthers?: boolean | undefined
   /** True while a stored fact that says that money moved has not been judged, as after a crash between the two. */
   readonly hasUnjudged?: boolean | undefined
+  /** True where a fact that was judged says that it is canceled. */
+  readonly hasCancellation?: boolean | undefined
 }
 
 /**
@@ -43,6 +45,17 @@ function isAdmitted(said: RailPayment, transfer: PolledTransfer, scale: number):
   const fact = { kind: state, reference, transferId: '', accountId, amount, failure, reachedAt } as const
   const judgement = judgeFact(fact, transfer, { policy: 'hold', scale })
   return judgement.outcome === 'applied' && judgement.received === undefined
+}
+
+/**
+ * True for a cancellation that a poll may not say, of a transfer about which a person has decided all else. Where the service has asked its rail for it, no
+ * fact has to say so, and nothing else would end the transfer.
+ */
+export function needsPerson({ state }: RailPayment, transfer: PolledTransfer): boolean {
+  const { status, failure, appliedKinds, isDisputed, hasOthers, hasUnjudged, hasCancellation } = transfer
+  if (state !== 'canceled' || transfer.awaitsWire || TransferStatus.isFinal(status, failure)) return false
+  const isOpen = isDisputed || hasUnjudged === true || hasCancellation === true || appliedKinds.includes('settled')
+  return hasOthers === true && !isOpen
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Amount, Catalog, TransferFailure, TransferStatus } from '@outlay/core'
+import type { TransferFailure, TransferStatus } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext } from '../context.ts'
 import { batch } from '../database/batch.ts'
@@ -7,12 +7,15 @@ import { asSystem } from '../database/tenant.ts'
 import type { PolledTransfers } from '../rails/gateway.ts'
 import type { RailFlow, RailPayment } from '../rails/port.ts'
 import type { RailFactKind } from './fact-kind.ts'
-import { judgePoll, type PolledTransfer } from './poll-judgement.ts'
+import { scaleOf } from './moved-amount.ts'
+import { readPaymentFact } from './payment-fact.ts'
+import { judgePoll, needsPerson, type PolledTransfer } from './poll-judgement.ts'
 import { finishFacts, recordFact } from './rail-facts.ts'
+import { reportExceptions } from './reporting.ts'
 
 /** Makes what the gateway asks about transfers. It reads simultaneous polls in one statement. */
 export function createPolledTransfers(
-  context: Pick<ServiceContext, 'pool' | 'schema' | 'clock' | 'random' | 'catalog' | 'logger'>,
+  context: Pick<ServiceContext, 'pool' | 'schema' | 'clock' | 'random' | 'catalog' | 'logger' | 'telemetry'>,
 ): PolledTransfers {
   const limits = { maxSize: 200, waitMs: 2 }
   const isAwaited = batch(async (transferIds: readonly string[]) => {
@@ -35,6 +38,15 @@ export function createPolledTransfers(
     const rails = new Map(rows.map(({ id, rail }) => [id, rail]))
     return transferIds.map((id) => rails.get(id))
   }, limits)
+  /** Stores what a poll says as an exception. After a crash between the two statements the next poll writes the second one. */
+  const askPerson = async ({ id: transferId, accountId, amount }: Polled, { reference, reachedAt }: RailPayment) => {
+    const [system, reason] = [asSystem(context), 'disputed'] as const
+    const said = { kind: 'canceled', reference, transferId, accountId, amount, failure: null, reachedAt } as const
+    const { id, kind } = await recordFact(system, context, readPaymentFact(said).row)
+    const rail = await railOf(transferId)
+    await finishFacts(system, context, [{ id, rail, reason }])
+    reportExceptions(context, [{ id, kind, rail, reason }])
+  }
   return {
     isAwaited,
     mayBePaid,
@@ -49,15 +61,12 @@ export function createPolledTransfers(
     async admit(transferId, payment) {
       if (payment.state === 'expected') return payment
       const transfer = await find(transferId)
-      const admitted = judgePoll(payment, transfer, scaleOf(context.catalog, transfer?.amount))
+      const admitted = judgePoll(payment, transfer, scaleOf(context.catalog, transfer?.amount.currency))
       if (admitted !== payment) reportHeld(context, transferId, payment)
+      if (transfer !== undefined && needsPerson(payment, transfer)) await askPerson(transfer, payment)
       return admitted
     },
   }
-}
-
-function scaleOf(catalog: Catalog, amount: Amount | undefined): number {
-  return catalog.valueType(amount?.currency ?? '')?.scale ?? 0
 }
 
 /** A fact about it should come soon, or wait for a person. Without one, this is the only trace. */
@@ -114,11 +123,14 @@ const readColumns = rowDecoder('transfer', {
   isDisputed: Column.boolean,
   hasOthers: Column.boolean,
   hasUnjudged: Column.boolean,
+  hasCancellation: Column.boolean,
   wasHeld: Column.boolean,
   appliedKinds: Column.words<RailFactKind>(),
 })
 
-function readPolled(row: Row): PolledTransfer & { readonly id: string } {
+type Polled = PolledTransfer & { readonly id: string }
+
+function readPolled(row: Row): Polled {
   const { amountValue, amountCurrency, ...transfer } = readColumns(row)
   const amount = { value: amountValue, currency: amountCurrency }
   // The engine asks for the payment by the reference that it knows, and nothing has come back of a transfer that goes on.
@@ -136,7 +148,8 @@ const selectPolled = statement(
           coalesce(t.quote #>> '{destinationAmount,currency}', t.amount_currency) as asked_currency,
           t.flow = 'onramp' and t.automation_id is null as is_incoming, t.quote is not null as has_quote,
           t.wire_instructions is not null as awaits_wire, coalesce(e.is_disputed, false) as is_disputed,
-          coalesce(e.has_others, false) as has_others, coalesce(e.has_unjudged, false) as has_unjudged, coalesce(e.was_held, false) as was_held,
+          coalesce(e.has_others, false) as has_others, coalesce(e.has_unjudged, false) as has_unjudged,
+          coalesce(e.has_cancellation, false) as has_cancellation, coalesce(e.was_held, false) as was_held,
           coalesce(e.applied, '{}') as applied_kinds
      from {{schema}}.transfer t
     cross join lateral (select {{schema}}.rail_fact_last_retried(t.id) as id offset 0) retried
@@ -145,6 +158,7 @@ const selectPolled = statement(
               bool_or(o.applied_at is null and o.kind in ('accepted', 'settled')
                 and {{schema}}.is_of_transfer(o.exception_reason)) as has_others,
               bool_or(o.applied_at is null and o.exception_reason is null and o.kind in ('accepted', 'settled')) as has_unjudged,
+              bool_or(o.kind = 'canceled' and (o.applied_at is not null or o.exception_reason is not null)) as has_cancellation,
               coalesce(bool_or(
                 {{schema}}.is_of_transfer(o.exception_reason) and not (o.exception_reason = 'amount_mismatch' and o.resolution is not distinct from 'applied')
               ), false)

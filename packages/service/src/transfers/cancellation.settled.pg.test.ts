@@ -5,6 +5,11 @@ import { testDatabase } from '@outlay/testing/vitest'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sampleBankAddress, testService } from '../../test/service.ts'
+import { inTransaction } from '../context.ts'
+import { listRailExceptions } from '../rail-exceptions/rail-exceptions.ts'
+import { resolveRailException } from '../rail-exceptions/resolution.ts'
+import { createPolledTransfers } from '../rail-facts/polled-transfers.ts'
+import { railsGateway } from '../rails/gateway.ts'
 import type { RailFact, Rails } from '../rails/port.ts'
 import { createSimulatedCustody } from '../rails/simulated/custody.ts'
 import { createSimulatedRails } from '../rails/simulated/simulated-rails.ts'
@@ -96,6 +101,32 @@ it.each(['6', '10'])('a settlement of %s that is reported while the rail cancels
   }
   const canceling = cancelTransfer({ ...service.context, rails: asked }, {}, accountId, id)
   await expect(canceling).rejects.toMatchObject(refused)
+})
+
+it('what a rail has canceled and the service has refused ends once a person has decided about both reports', async () => {
+  const id = await expected()
+  await settle(id, '6')
+  expect(await cancel(id)).toEqual({ status: 409, ...refused })
+  const exceptions = () =>
+    inTransaction(service.context, (tx) => listRailExceptions(tx, service.context, { transferId: id }))
+  const decide = async (action: 'apply' | 'dismiss') => {
+    const [one] = await exceptions()
+    const by = { action, by: 'ops@example.com' } as const
+    await inTransaction(service.context, (tx) => resolveRailException(tx, service.context, one?.id ?? '', by))
+  }
+  await decide('dismiss')
+  const get: Rails['get'] = async (reference) => ({ reference, state: 'canceled', failure: null })
+  const polled = createPolledTransfers(service.context)
+  const { signal } = new AbortController()
+  await railsGateway({ ...rails, get }, async () => undefined, polled).get(accountId, `P${id}`, {
+    signal,
+    transferId: id,
+  })
+  expect(await exceptions()).toMatchObject([{ kind: 'canceled', reason: 'disputed', rail: 'ach_debit' }])
+  await decide('apply')
+  await service.start()
+  await waitUntil(async () => (await service.context.engine.transfers.get(id))?.status === 'canceled' || undefined)
+  await service.stop()
 })
 
 it('a pending transfer of which nothing is reported is canceled', async () => {

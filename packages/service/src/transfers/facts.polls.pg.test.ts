@@ -155,6 +155,34 @@ describe('a payout', () => {
     await expectSoundLedger(context)
   })
 
+  it('whose settlement a person has dismissed, and that a poll says is canceled, is decided about by a person', async () => {
+    const transfer = await payments.payout()
+    const canceled = { state: 'canceled', failure: null } as const
+    await report([await payments.factOf(transfer, 'settled', { amount: usdc('60') })])
+    expect(await payments.poll(transfer.id, canceled)).toBe('processing')
+    const [part, ...others] = await payments.exceptions({ transferId: transfer.id })
+    expect(others).toEqual([])
+    await payments.resolve(part?.id ?? '', 'dismiss')
+    for (let times = 0; times < 3; times += 1) expect(await payments.poll(transfer.id, canceled)).toBe('processing')
+    const open = await payments.exceptions({ transferId: transfer.id })
+    expect(open).toMatchObject([{ kind: 'canceled', reason: 'disputed', rail: 'base', amount: usdc('6660.04') }])
+    await payments.resolve(open[0]?.id ?? '', 'apply')
+    await payments.reaches(transfer.id, 'canceled')
+    expect(await wallet()).toEqual(before)
+    expect(await payments.poll(transfer.id, canceled)).toBe('canceled')
+    expect(await payments.exceptions({ transferId: transfer.id })).toEqual([])
+    await expectSoundLedger(context)
+  })
+
+  it('whose cancellation a person has dismissed, too, is not asked about by each poll', async () => {
+    const transfer = await payments.payout()
+    await report([await payments.factOf(transfer, 'settled', { amount: usdc('60') })])
+    await report([await payments.factOf(transfer, 'canceled', { reachedAt: '2026-01-05T00:00:00.000Z' })])
+    for (const { id } of await payments.exceptions({ transferId: transfer.id })) await payments.resolve(id, 'dismiss')
+    expect(await payments.poll(transfer.id, { state: 'canceled', failure: null })).toBe('processing')
+    expect(await payments.exceptions({ transferId: transfer.id })).toEqual([])
+  })
+
   it('of which a part was sent has the rest again once a person applies that', async () => {
     const transfer = await payments.payout()
     await report([await payments.factOf(transfer, 'settled', { amount: usdc('6660') })])

@@ -8,7 +8,7 @@ import { afterFact } from '../rail-facts/after-fact.ts'
 import type { WireConsent } from '../rail-facts/arrival-marks.ts'
 import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { judgeFact, withoutOutdated } from '../rail-facts/judgement.ts'
-import { inMovedCurrency } from '../rail-facts/moved-amount.ts'
+import { inMovedCurrency, scaleOf } from '../rail-facts/moved-amount.ts'
 import { isPayment, paymentFactOf, type ReadPaymentFact, readPaymentFact } from '../rail-facts/payment-fact.ts'
 import {
   finishFacts,
@@ -25,7 +25,7 @@ import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { findMarkOwners, type MarkOwner } from './arrivals.ts'
 import { type AppliedFact, writeDetails } from './details.ts'
-import { type JudgedFact, postingsOf } from './judged-facts.ts'
+import { type JudgedFact, postingsOf, refusedFor } from './judged-facts.ts'
 import { addEarlierFacts, claimFacts, type KnownTransfer } from './known-transfer.ts'
 import { createLockedTransfers, type LockedTransfers } from './locked-transfers.ts'
 import { findOwner } from './reference-owner.ts'
@@ -282,11 +282,11 @@ export async function applyStored(
   const known = await addEarlierFacts(tx, context, await claimFacts(tx, context, ids))
   const owners = await findMarkOwners(tx, context, open, known)
   const judged = judgeAll(context, open, known, owners)
-  const { left, refused } = await observe(tx, context, judged)
+  const { left, refused, given } = await observe(tx, context, judged)
   const decided = judged.flatMap((one) => {
     if (left.has(one.id)) return []
     const reason = refused.get(one.id)
-    return reason === undefined ? [one] : [{ ...one, judgement: { outcome: 'exception', reason } as const }]
+    return reason === undefined ? [one] : [refusedFor(context.catalog, one, reason, given)]
   })
   await writeDetails(tx, context, decided.flatMap(detailsOf))
   await bookMany(tx, context, postingsOf(decided))
@@ -319,7 +319,7 @@ function judgeAll(
     const transfer = found && reference !== undefined ? { ...found, reference, hasReference: true } : found
     const fact = transfer === undefined ? said : inMovedCurrency(said, transfer)
     const policy = context.amountPolicy ?? 'hold'
-    const scale = context.catalog.valueType(transfer?.amount.currency ?? '')?.scale ?? 0
+    const scale = scaleOf(context.catalog, transfer?.amount.currency)
     const owner = owners.get(id)
     const markOwner = owner?.isAccepted === false ? owner.id : undefined
     const judgement = judgeFact(fact, transfer, { policy, scale, accepts, stated, markOwner })
@@ -338,10 +338,14 @@ async function observe(
   tx: Tx,
   context: ServiceContext,
   judged: readonly JudgedFact[],
-): Promise<{ readonly left: ReadonlySet<string>; readonly refused: ReadonlyMap<string, RailExceptionReason> }> {
+): Promise<{
+  readonly left: ReadonlySet<string>
+  readonly refused: ReadonlyMap<string, RailExceptionReason>
+  readonly given: readonly RailFact[]
+}> {
   const left = new Set(judged.flatMap(({ id, judgement }) => (judgement.outcome === 'too_early' ? [id] : [])))
   const refused = new Map<string, RailExceptionReason>()
-  const known = []
+  const known: RailFact[] = []
   for (const { id, fact, transfer, judgement } of judged) {
     if (judgement.outcome !== 'applied' || fact === undefined || transfer === undefined) continue
     const owner = await findOwner(tx, context, fact, transfer)
@@ -353,7 +357,7 @@ async function observe(
   }
   for (const [accountId, facts] of Map.groupBy(known, (fact) => fact.accountId))
     await context.engine.transfers.observe(tx, accountId, facts.map(observationFrom))
-  return { left, refused }
+  return { left, refused, given: known }
 }
 
 function observationFrom(fact: RailFact): Observation {

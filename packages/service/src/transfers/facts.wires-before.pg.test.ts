@@ -153,17 +153,3 @@ it('in any case, also what a process of an earlier release writes beside the mig
     ['source', `S${one.id}`, one.id],
   ])
 })
-
-it('and stops where two deposits differ in the case of their references alone, which it names', async () => {
-  const insert = `insert into {{schema}}.automation_deposit (id, transfer_type, reference, amount_value, amount_currency, return_reason, created_at)
-    values ($1, 'wire', $2, 75, 'USD', 'unknown_account', now())`
-  await change(
-    ['drop index {{schema}}.automation_deposit_in_any_case'],
-    [insert, ['01D1', 'xref']],
-    [insert, ['01D2', 'XREF']],
-    ['delete from {{schema}}.migration where name = any ($1)', [releases.slice(2)]],
-  )
-  await expect(migrate()).rejects.toThrow('wire 01D1 (xref), 01D2 (XREF).')
-  await change([`update {{schema}}.automation_deposit set reference = 'XREF again' where id = '01D2'`])
-  expect(await migrate()).toEqual(releases.slice(2))
-})

@@ -3,8 +3,8 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext, Tx } from '../context.ts'
 import { listOf, type Row, run, statement } from '../database/statement.ts'
 import type { LedgerLine } from '../ledger/ledger.ts'
-import type { EarlierProgress } from '../rail-facts/arrival.ts'
-import type { RailFactKind } from '../rail-facts/fact-kind.ts'
+import type { EarlierProgress, StrayArrival } from '../rail-facts/arrival.ts'
+import { isOfTransfer, type RailFactKind } from '../rail-facts/fact-kind.ts'
 import type { JudgedTransfer } from '../rail-facts/judgement.ts'
 import { inMovedCurrency, movedByLines } from '../rail-facts/moved-amount.ts'
 import { paymentFactOf } from '../rail-facts/payment-fact.ts'
@@ -84,7 +84,9 @@ export async function addEarlierFacts(
   const failures = failing.length === 0 ? [] : await run(tx, context, selectFailures, [idsOf(failing)])
   const failedAtOf = new Map(failures.map(({ transferId, failedAt }) => [transferId, failedAt ?? undefined] as const))
   const returnsOf = Map.groupBy(returns, ({ transferId }) => transferId)
-  const progressOf = Map.groupBy(progress.flatMap(progressOfFact), ({ fact }) => fact.transferId)
+  const said = Map.groupBy(progress, ({ exceptionReason }) => exceptionReason === null || isOfTransfer(exceptionReason))
+  const progressOf = Map.groupBy(said.get(true)?.flatMap(progressOfFact) ?? [], ({ fact }) => fact.transferId)
+  const straysOf = Map.groupBy(said.get(false)?.flatMap(strayOf) ?? [], ({ fact }) => fact.transferId)
   const added = [...known].map(([factId, transfer]) => {
     if (transfer === undefined) return [factId, transfer] as const
     const { id } = transfer
@@ -97,8 +99,12 @@ export async function addEarlierFacts(
       fact: inMovedCurrency(one.fact, transfer),
     })
     const progress = (progressOf.get(id) ?? []).map(inMoved)
+    const strays = (straysOf.get(id) ?? []).map(inMoved)
     const failedAt = failedAtOf.get(id)
-    return [factId, { ...transfer, failedAt, returns: returned, earlierReturns, unsentValue, progress }] as const
+    return [
+      factId,
+      { ...transfer, failedAt, returns: returned, earlierReturns, unsentValue, progress, strays },
+    ] as const
   })
   return new Map(added)
 }
@@ -139,6 +145,11 @@ function progressOfFact(stored: StoredRailFact & ReturnType<typeof readBooked>):
   const isPart = exceptionReason === 'amount_mismatch' && resolution === 'applied'
   if (appliedAt !== null) return [{ fact, isApplied: true, isAgain, isPart, isEnded }]
   return [{ fact, isApplied: false, isUnbooked: !isHeld, isOther: exceptionReason !== 'amount_mismatch' }]
+}
+
+function strayOf(stored: StoredRailFact): readonly StrayArrival[] {
+  const fact = paymentFactOf(stored)
+  return fact === undefined ? [] : [{ id: stored.id, fact }]
 }
 
 /** A return as its rail said it, and where that is in another currency, as a person has stated it as well: it may be reported again in either. */
@@ -228,7 +239,7 @@ const selectFailures = statement(
 const readBooked = rowDecoder('rail fact', { isHeld: Column.boolean, isAgain: Column.boolean, isEnded: Column.boolean })
 
 /**
- * Those that were applied, those whose money is in the settlement account, and those that a person decides about or has dismissed, since what comes back
+ * Those that were applied, those whose money is in the settlement account, whatever they are held for, and those that a person decides about or has dismissed, since what comes back
  * may be theirs. Of several with the same marks and the same outcome the first one is enough.
  */
 const selectProgress = statement(
@@ -256,9 +267,10 @@ const selectProgress = statement(
                      o.applied_at is not null and coalesce(o.id < retried.id, false) as is_ended
                 from {{schema}}.rail_fact o
                where o.transfer_id = given.transfer_id and o.kind in ('accepted', 'settled')
-                 and (o.applied_at is not null or {{schema}}.is_of_transfer(o.exception_reason))
+                 and (o.applied_at is not null or o.exception_reason is not null)
               offset 0
             ) h
+           where h.applied_at is not null or h.is_held or {{schema}}.is_of_transfer(h.exception_reason)
         ) k
        order by k.said, k.id
     ) f
