@@ -81,6 +81,7 @@ select t.id, t.account_id, t.stage, t.reason,
     when 'environment_mismatch' then 'a person: it was enqueued for another environment than the workers have'
     when 'reconcile' then 'a person: after a restore it is not certain which transfer of the service it is'
     when 'remote_id_taken' then 'a person: its id at the service is that of another transfer here, and only one of the two can be right'
+    when 'repaired_request' then 'a person: a driver had its request stored as a text, which no worker could read until it was repaired'
     else 'a person'
   end,
   case t.reason
@@ -92,6 +93,7 @@ select t.id, t.account_id, t.stage, t.reason,
     when 'environment_mismatch' then 'Cancel it, and fix the configuration of the process that enqueued it.'
     when 'reconcile' then 'See "outlay prove" for the candidates; say which with "outlay transfers resolve", or that it was not paid.'
     when 'remote_id_taken' then 'See "outlay prove" for the other one, and ask the service which is meant. If it is this one, "outlay transfers resolve" with --remote-id and --instead-of.'
+    when 'repaired_request' then 'See how old it is, and whether it was paid otherwise. Release it if it is still wanted, or cancel it.'
     else 'Release it, or cancel it.'
   end,
   coalesce(t.unknown_since, t.updated_at), now() - coalesce(t.unknown_since, t.updated_at), t.attempt, null, t.gateway

@@ -60,7 +60,7 @@ describe('what a second person holds back', async () => {
 })
 
 describe('a transfer that was resubmitted', async () => {
-  const { open, commit, enqueue } = await testHost()
+  const { open, commit, enqueue, rows } = await testHost()
 
   it('is approved, released and let pass by nobody who created one that it stands in the place of', async () => {
     const engine = open()
@@ -92,5 +92,28 @@ describe('a transfer that was resubmitted', async () => {
     })
     expect(await engine.transfers.holds(third)).toMatchObject({ createdBy: 'dora', earlierCreators: ['bob', 'carl'] })
     await commit((tx) => engine.transfers.approve(tx, third, { actor: 'anna' }))
+  })
+
+  it.each([1, 2])('is so while its account moves and %i of those are packed', async (packed) => {
+    const engine = open()
+    await commit((tx) => engine.policies.set(tx, [{ name: 'all', approvals: [{}] }], by('petra')))
+    const { id: first } = await enqueue(engine, { createdBy: 'carl', idempotencyKey: 'a' })
+    await commit((tx) => engine.transfers.reject(tx, first, by('anna')))
+    const { id: second } = await commit((tx) => engine.transfers.resubmit(tx, first, { createdBy: 'bob' }))
+    await commit((tx) => engine.transfers.reject(tx, second, by('anna')))
+    const { id: third } = await commit((tx) => engine.transfers.resubmit(tx, second, { createdBy: 'dora' }))
+    const approve = (actor: string) => commit((tx) => engine.transfers.approve(tx, third, { actor }))
+    const refuse = async () => {
+      for (const actor of ['Carl', 'bob', 'dora'])
+        await expect(approve(actor)).rejects.toMatchObject({ code: 'approval_refused', field: 'actor' })
+      expect(await engine.transfers.holds(third)).toMatchObject({ createdBy: 'dora', earlierCreators: ['bob', 'carl'] })
+    }
+    await rows(`select outlay.move_depart('acme', 'west', 7, null, null)`)
+    const pack = `select p.packed from outlay.move_pack('acme', 7, '', $1, true) p`
+    expect(await rows(pack, [packed])).toEqual([{ packed }])
+    await refuse()
+    await rows(`select outlay.move_back('acme', 'east', 7, true)`)
+    await refuse()
+    await approve('anna')
   })
 })

@@ -14,10 +14,7 @@ import { type Row, statements } from '../database/statement.ts'
 
 const heldText = `select t.id, coalesce(t.expires_at <= clock_timestamp(), false) as is_expired,
     (select x.created_by from {{schema}}.transfer_creator x where x.transfer_id = t.id) as created_by,
-    (with recursive earlier (id) as (
-        select r.transfer_id from {{schema}}.resubmission r where r.successor_id = t.id
-        union select r.transfer_id from earlier e join {{schema}}.resubmission r on r.successor_id = e.id)
-      select array_agg(distinct x.created_by order by x.created_by) from earlier e join {{schema}}.transfer_creator x on x.transfer_id = e.id) as earlier_creators,
+    {{schema}}.earlier_creators(t.id, t.account_id) as earlier_creators,
     case when t.stage = 'held' then (
       select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('name', h.name, 'policy', nullif(h.policy, ''), 'policyVersion', h.policy_version,
         'why', h.why, 'actor', h.actor, 'requirement', h.requirement, 'excess', h.excess,

@@ -28,6 +28,7 @@ describe('the roles, where people approve and limit,', async () => {
     const many = await commit('enqueue', (tx) => web.transfers.enqueueMany(tx, [request(), request()]))
     expect(many.map(({ stage }) => stage)).toEqual(['held', 'held'])
     expect(await web.transfers.get(id)).toMatchObject({ stage: 'held', createdBy: 'carl' })
+    expect(await web.transfers.holds(id)).toMatchObject({ createdBy: 'carl', earlierCreators: [] })
     await commit('worker', (tx) => operator.transfers.approve(tx, id, { actor: 'anna' }))
     expect(await operator.audit.list({ transferId: id })).toMatchObject([
       { command: 'transfers.approve', actor: 'anna', login: `login-${nameOf('worker')}` },

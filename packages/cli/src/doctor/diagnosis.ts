@@ -136,6 +136,8 @@ const blockedCures: Readonly<Record<string, string>> = {
     'After a restore it is not known which transfer of the service each of them is; "outlay prove" shows the candidates. Say which with "outlay transfers resolve" or "outlay reconcile" with --match, or cancel those that are not wanted.',
   remote_id_taken:
     'The service answered their keys with ids that other transfers here have ("outlay prove" shows which), so one of each two has a wrong id. Ask the service whose it is: "outlay transfers resolve" with --remote-id and --instead-of gives it to the blocked one.',
+  repaired_request:
+    'A driver had their requests stored as texts, which no worker could read until now. See how old they are ("outlay prove"), and whether they were paid otherwise: "outlay transfers release" those that are still wanted, and "outlay transfers cancel" the others.',
   client_changed:
     'They were sent as another client, and their outcome is unknown. Ask the service as that client, then run "outlay transfers resolve" with the answer.',
   unauthorized:

@@ -17,7 +17,8 @@ export function describeRequests<Tx>(
       const encoded = `from outlay.transfer t where t.account_id = 'encoded'`
       const { rows } = await admin.query(`select jsonb_typeof(t.request) as type ${encoded}`)
       expect(rows).toEqual([{ type: 'object' }, { type: 'object' }, { type: 'object' }])
-      const text = 'update outlay.transfer set request = to_jsonb(request::text) where id = $1'
+      const text = `insert into outlay.transfer (id, account_id, idempotency_key, fingerprint, request)
+        select 'twice', t.account_id, 'twice', t.fingerprint, to_jsonb(t.request::text) ${encoded} and t.id = $1`
       await expect(admin.query(text, [one.id])).rejects.toThrow(/transfer_request_is_an_object/)
     })
   })
