@@ -120,7 +120,7 @@ export async function startWork<Tx>(parts: WorkParts<Tx>): Promise<Workers> {
   const watcher = startWatcher({ ...parts, slowAfterMs, onObserved: wakeSubscribers })
   const returnReader = startReturnReader({ ...parts, throttler, slowAfterMs, onObserved: wakeSubscribers })
   const sweeper = startSweeper({ ...parts, guard })
-  const unknown = startUnknownSweeper({ ...parts, unknownLimitMs: handlers.unknownLimitMs, onBlocked: wakeSubscribers })
+  const unknown = startUnknownSweeper({ ...parts, unknownLimits: handlers.unknownLimits, onBlocked: wakeSubscribers })
   const clockWatch = startClockWatch(parts)
   const folder = startBatchFolder({ ...parts, onCompleted: wakeSubscribers })
   const counter = startCounter(parts)

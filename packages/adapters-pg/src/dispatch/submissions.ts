@@ -1,11 +1,11 @@
-import { type Claim, Column, rowDecoder } from '@outlay/core/adapter'
+import { type Claim, Column, rowDecoder, type UnknownLimit } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { statements } from '../database/statement.ts'
 
 const texts = {
   record_client: 'select {{schema}}.record_client($1, $2, $3) as recorded',
-  block_unknown: 'select * from {{schema}}.block_unknown($1, $2, $3)',
+  block_unknown: 'select * from {{schema}}.block_unknown_by_gateway($1, $2, $3, $4, $5)',
 } as const
 
 /** The store of how transfers are sent: as which client, and until when. */
@@ -24,11 +24,16 @@ export function createSubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
       return readFirst(readRecorded, rows)?.recorded === true
     },
     /**
-     * Blocks waiting transfers whose outcome is unknown for so long, among the next `limit` behind an id. `last` is the last
-     * one that was read; null when none is left.
+     * Blocks waiting transfers whose outcome is unknown for longer than the limits of their gateways, or than a day for other gateways, among
+     * the next `limit` behind an id. `last` is the last one that was read; null when none is left.
      */
-    async blockUnknown(after: string, limit: number, olderThanMs: number) {
-      const [row = {}] = await driver.query(sql.block_unknown, [after, limit, Math.round(olderThanMs)])
+    async blockUnknown(after: string, limit: number, limits: readonly UnknownLimit[]) {
+      const [gateways, olderThan, lastSends] = [
+        limits.map(({ gateway }) => gateway),
+        limits.map(({ limitMs }) => Math.round(limitMs)),
+        limits.map(({ lastSendMs }) => Math.round(lastSendMs)),
+      ]
+      const [row = {}] = await driver.query(sql.block_unknown, [after, limit, gateways, olderThan, lastSends])
       return readBlocked(row)
     },
   }

@@ -1,4 +1,5 @@
 import type { Logger } from '@outlay/core'
+import type { UnknownLimit } from '@outlay/core/adapter'
 import type { SubmissionStore } from '../dispatch/submissions.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import type { LoopList } from '../workers/loop-list.ts'
@@ -15,8 +16,7 @@ const pageSize = 5_000
 /** What the sweep works with. */
 export interface UnknownSweeperOptions {
   readonly submissions: SubmissionStore
-  /** How old an unknown outcome may become, in milliseconds. */
-  readonly unknownLimitMs: number
+  readonly unknownLimits: readonly UnknownLimit[]
   readonly onBlocked: () => void
   readonly logger: Logger
   readonly loops?: LoopList | undefined
@@ -25,7 +25,7 @@ export interface UnknownSweeperOptions {
 /** Starts the loop that blocks unclaimed transfers, such as those of a paused account, once their outcome is unknown for too long. */
 export function startUnknownSweeper({
   submissions,
-  unknownLimitMs,
+  unknownLimits,
   onBlocked,
   logger,
   loops,
@@ -37,7 +37,7 @@ export function startUnknownSweeper({
     loops,
     async turn() {
       const startedAt = performance.now()
-      const { blocked, last } = await submissions.blockUnknown(after, pageSize, unknownLimitMs)
+      const { blocked, last } = await submissions.blockUnknown(after, pageSize, unknownLimits)
       if (blocked > 0) {
         logger.warn({ blocked }, 'The outcomes of some transfers stayed unknown; a person has to decide.')
         onBlocked()

@@ -51,7 +51,7 @@ import { answerScreening, checkScreener, createScreening, warnOfUnscreened } fro
 import { anyClient, checkKeyLifetime, decideUnsendable, whileKeyLives } from './sending.ts'
 import { readStats } from './stats.ts'
 import { createSafetyCommands, putBack } from './stopping.ts'
-import { unknownLimitMs } from './submission.ts'
+import { lastSendMs, unknownLimitMs } from './submission.ts'
 import { makeBatchSubscription, makeSubscription, unsubscribe } from './subscribing.ts'
 import { beginCounters, traceDecision, traceEnqueue, traceHandlers, traceWebhook } from './telemetry.ts'
 import { decideThrottle } from './throttling.ts'
@@ -333,7 +333,10 @@ async function startWorkers<Tx>(
   const handlers: WorkHandlers<Tx> = {
     gateways: gateways.names,
     client: gateways.all.every(({ identify }) => identify === undefined) ? anyClient : undefined,
-    unknownLimitMs: Math.min(...gateways.all.map(({ keyLifetimeMs }) => unknownLimitMs(keyLifetimeMs))),
+    unknownLimits: gateways.names.map((gateway) => {
+      const keyLifetimeMs = gateways.demand(gateway).keyLifetimeMs
+      return { gateway, limitMs: unknownLimitMs(keyLifetimeMs), lastSendMs: lastSendMs(keyLifetimeMs) }
+    }),
     async submit(claim, signal, mayBegin, recordLate) {
       const gateway = gateways.find(claim.gateway)
       // A backend that claims what it was not asked for: nothing sends it elsewhere.

@@ -59,14 +59,23 @@ export interface ReturnLoad {
 /** How returns are read: by pages of the account's list, or only the transfers that have to be read now, one by one. */
 export type ReturnReadingKind = 'list' | 'single'
 
+/** How long the outcome of a transfer to a gateway may be unknown. */
+export interface UnknownLimit {
+  readonly gateway: string
+  /** Age of an unknown outcome at which a person has to decide, in milliseconds. */
+  readonly limitMs: number
+  /** Age from which the same key is sent no more, in milliseconds. */
+  readonly lastSendMs: number
+}
+
 /** What the engine does with work from a backend. An account is given as `atGateway` writes it, together with its gateway. */
 export interface WorkHandlers<Tx> {
   /** Names of the engine's gateways. Transfers to any other gateway are neither claimed nor read. */
   readonly gateways: readonly string[]
   /** The client as which every transfer is sent; `undefined` when a gateway returns one for each account. */
   readonly client?: string | undefined
-  /** Age of an unknown outcome at which a person has to decide, in milliseconds. */
-  readonly unknownLimitMs: number
+  /** How long an outcome may be unknown, for each of the gateways. */
+  readonly unknownLimits: readonly UnknownLimit[]
   /**
    * Submits one claimed transfer and decides what its answer means. Never rejects. `mayBegin` says right before the request
    * leaves whether it may; if not, the transfer is put back as it was. `recordLate` gets the acceptance by a call that was abandoned

@@ -1,0 +1,1 @@
+-- How long an outcome may be unknown is asked for each gateway by itself. Functions: block_unknown_by_gateway is new; block_unknown has changed.
