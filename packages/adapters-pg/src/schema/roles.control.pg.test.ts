@@ -220,6 +220,7 @@ describe('the roles, where people approve and limit,', async () => {
       select 'other', account_id, 'other', '', request, created_at - interval '1 second' from outlay.transfer where id = '${id}'`)
     expect(await claimReady(as('worker'))).not.toContain(id)
     expect(await operator.transfers.get(id)).toMatchObject({ stage: 'held', reason: 'approval' })
+    await forbid('reader', 'select content from outlay.moved_row')
     await forbid('reader', `select outlay.policy_facts('{a}', '{}', '{}', '{b}', null)`)
     for (const part of ['enqueue', 'reader'] as const) await forbid(part, 'delete from outlay.payment_watch')
     const watch = `insert into outlay.payment_watch (transfer_id, policy, policy_version, name, why, requirement, days, currencies)

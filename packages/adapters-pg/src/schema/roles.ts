@@ -117,8 +117,8 @@ const guardAudit = (
     from public, ${enqueue}, ${reader};`
 
 /**
- * An account number can be guessed from the digest of a payee, so who only reads has neither that nor the function that compares it. Nor the salt of the digests
- * by which sums are counted.
+ * An account number can be guessed from the digest of a payee, so who only reads has neither that, nor what is on its way to another node with it, nor the function
+ * that compares it. Nor the salt of the digests by which sums are counted.
  */
 const guardPayees = (
   schema: string,
@@ -127,7 +127,7 @@ const guardPayees = (
   execute (select format('grant select (%s) on ${schema}.counterparty to ${reader}', string_agg(quote_ident(a.attname), ', '))
     from pg_attribute a where a.attrelid = '${schema}.counterparty'::regclass and a.attnum > 0 and not a.attisdropped and a.attname <> 'payee');
   revoke execute on function ${schema}.registered_payees, ${schema}.payee_of, ${schema}.policy_facts from public, ${reader};
-  revoke select on ${schema}.limit_salt from ${reader};`
+  revoke select on ${schema}.limit_salt, ${schema}.moved_row from ${reader};`
 
 /** What stands beside a transfer. To update one column of a batch is to lock its row, in transactions of repeatable read. */
 const grantEnqueue = (
