@@ -205,10 +205,17 @@ describe('the console', async () => {
     expect((await call('POST /policies/trial', { body: { policies } })).json).toMatchObject({
       ...{ tried: 2, free: 1, unjudged: 0 },
       policies: [{ policy: 'large', verdict: 'approval', count: 1, sample: [large.id] }],
+      // An enqueue like it is refused: nobody would know who may not approve it.
+      uncreated: { count: 1, sample: [large.id] },
+    })
+    await enqueue({ amount: { value: '20000', currency: 'USD' }, createdBy: 'carl' })
+    expect((await call('POST /policies/trial', { body: { policies } })).json).toMatchObject({
+      policies: [{ count: 2 }],
+      uncreated: { count: 1, sample: [large.id] },
     })
     const asking = [...policies, { name: 'new', when: { newCounterparty: 'host' }, hold: 'new' }]
     expect((await call('POST /policies/trial', { body: { policies: asking } })).json).toMatchObject({
-      ...{ tried: 2, free: 1, untried: ['new'], policies: [{ policy: 'large' }] },
+      ...{ tried: 3, free: 1, untried: ['new'], policies: [{ policy: 'large' }] },
     })
     const wrong = await call('POST /policies/trial', { body: { policies: [{ name: 'x' }] } })
     expect(wrong.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/0' } }] })

@@ -69,7 +69,7 @@ function BulkMenu({ onChoose }: { readonly onChoose: (verb: BulkVerb) => void })
   return (
     <Menu.Root>
       <Menu.Trigger className="button">Act on all of these ▾</Menu.Trigger>
-      <Menu.Portal>
+      <Menu.Portal container={document.querySelector<HTMLElement>('main')}>
         <Menu.Positioner sideOffset={6} align="end" className="over">
           <Menu.Popup className="menu">
             {verbs.map((verb) => (
