@@ -55,6 +55,9 @@ begin
         and (p_filter ->> 'reason' is null or t.reason = p_filter ->> 'reason')
         and (p_filter ->> 'gateway' is null or t.gateway = p_filter ->> 'gateway')
         and (p_filter ->> 'currency' is null or lower(t.request -> 'amount' ->> 'currency') = lower(p_filter ->> 'currency'))
+        and (p_filter ->> 'amount' is null or {{schema}}.amount_of(t.request -> 'amount') = (p_filter ->> 'amount')::numeric)
+        and (p_filter ->> 'payee' is null or lower(p_filter ->> 'payee') in (
+          lower(t.request -> 'destination' ->> 'addressId'), lower(t.request -> 'destination' -> 'address' ->> 'name')))
         and t.created_at >= coalesce((p_filter ->> 'created_after')::timestamptz, '-infinity')
         and t.created_at < coalesce((p_filter ->> 'created_before')::timestamptz, 'infinity')
         -- With an offset it is no hash of all metadata.

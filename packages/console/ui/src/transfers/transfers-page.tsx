@@ -102,7 +102,12 @@ export function TransfersPage() {
       }
     >
       <div className="toolbar">
-        <SearchBox filter={filter} onPair={(name, value) => set({ [`metadata[${name}]`]: value })} />
+        <SearchBox
+          filter={filter}
+          onPair={(name, value) => set({ [`metadata[${name}]`]: value })}
+          onAmount={(amount) => set({ amount })}
+          onPayee={(payee) => set({ payee })}
+        />
         <FilterForm filter={filter} set={set} />
       </div>
       <StageTabs filter={filter} set={set} />
