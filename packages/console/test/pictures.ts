@@ -9,10 +9,10 @@ const isKept = process.env['OUTLAY_PICTURES'] === 'docs'
 const folder = join(root, isKept ? 'docs/images/console' : '.outlay/pictures')
 
 /** Each theme at the width of a desktop and of a phone. */
-export const looks = (['light', 'dark'] as const).flatMap((theme) => [1280, 390].map((width) => ({ theme, width })))
+export const windows = (['light', 'dark'] as const).flatMap((theme) => [1280, 390].map((width) => ({ theme, width })))
 
-/** Axe takes longer than all else, so each theme and each width is looked at once. */
-export const isExamined = ({ theme, width }: (typeof looks)[number]): boolean =>
+/** Axe takes longer than all else, so each theme and each width is examined once. */
+export const isExamined = ({ theme, width }: (typeof windows)[number]): boolean =>
   (theme === 'light') === (width === 1280)
 
 /** Takes a picture of what a window shows, without a cursor that blinks. */

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { findInaccessible } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
-import { findSideways, isExamined, looks, takePicture } from '../../test/pictures.ts'
+import { findSideways, isExamined, takePicture, windows } from '../../test/pictures.ts'
 import { makeStory, type Story } from '../../test/story.ts'
 
 const why = 'The payee called: the invoice is paid.'
@@ -99,16 +99,16 @@ describePages(
         host.engine.transfers.cancel(tx, canceled, { actor: 'olga@example.com', reason: 'the invoice was wrong' }),
       )
       const findings: string[] = []
-      for (const look of looks) {
-        const { page, open, errors, context } = await visit(look)
+      for (const size of windows) {
+        const { page, open, errors, context } = await visit(size)
         for (const [name, dialog] of Object.entries(dialogsOf({ ...story, operated, canceled }))) {
           await open(dialog.path)
           await dialog.open(page)
-          const where = `${name} ${look.theme} ${look.width}`
+          const where = `${name} ${size.theme} ${size.width}`
           const sideways = await findSideways(page)
           if (sideways !== 0) findings.push(`${where} is ${sideways} px too wide`)
-          await takePicture(page, name, look)
-          if (isExamined(look)) findings.push(...(await findInaccessible(page)).map((one) => `${where}: ${one}`))
+          await takePicture(page, name, size)
+          if (isExamined(size)) findings.push(...(await findInaccessible(page)).map((one) => `${where}: ${one}`))
         }
         findings.push(...errors)
         await context.close()

@@ -67,7 +67,7 @@ const actions: readonly BulkAction[] = [
   {
     ...{ name: 'hold', permission: 'act', summary: 'Holds all transfers of a filter, or none' },
     stages: ['queued', 'held'],
-    // What somebody holds is held: whoever holds an account in a hurry need not leave it out.
+    // What somebody holds is held: whoever holds all of an account need not leave it out.
     run: ({ engine }, tx, { id }, { actor, reason }) => engine.transfers.hold(tx, id, { actor, reason }),
   },
   {
