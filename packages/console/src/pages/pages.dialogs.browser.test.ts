@@ -90,31 +90,29 @@ const dialogsOf = ({ blocked, held, operated, canceled }: Story & { operated: st
 describePages(
   'dialogs of the pages',
   ({ host, visit }) => {
-    it('are accessible, fit into the window, and can be read in both themes and at both widths', async () => {
-      const story = await makeStory(host)
-      const { rows } = await host.pool.query(`select transfer_id from outlay.hold where name = 'operator'`)
-      const operated = String(rows[0].transfer_id)
-      const canceled = story.held[1] ?? ''
-      await host.commit((tx) =>
-        host.engine.transfers.cancel(tx, canceled, { actor: 'olga@example.com', reason: 'the invoice was wrong' }),
-      )
-      const findings: string[] = []
-      for (const size of windows) {
-        const { page, open, errors, context } = await visit(size)
+    it.each(windows)(
+      'are accessible, fit into a window of $width px, and can be read in the theme $theme',
+      async (size) => {
+        const story = await makeStory(host)
+        const { rows } = await host.pool.query(`select transfer_id from outlay.hold where name = 'operator'`)
+        const operated = String(rows[0].transfer_id)
+        const canceled = story.held[1] ?? ''
+        await host.commit((tx) =>
+          host.engine.transfers.cancel(tx, canceled, { actor: 'olga@example.com', reason: 'the invoice was wrong' }),
+        )
+        const findings: string[] = []
+        const { page, open, errors } = await visit(size)
         for (const [name, dialog] of Object.entries(dialogsOf({ ...story, operated, canceled }))) {
           await open(dialog.path)
           await dialog.open(page)
-          const where = `${name} ${size.theme} ${size.width}`
           const sideways = await findSideways(page)
-          if (sideways !== 0) findings.push(`${where} is ${sideways} px too wide`)
+          if (sideways !== 0) findings.push(`${name} is ${sideways} px too wide`)
           await takePicture(page, name, size)
-          if (isExamined(size)) findings.push(...(await findInaccessible(page)).map((one) => `${where}: ${one}`))
+          if (isExamined(size)) findings.push(...(await findInaccessible(page)).map((one) => `${name}: ${one}`))
         }
-        findings.push(...errors)
-        await context.close()
-      }
-      expect(findings).toEqual([])
-    })
+        expect([...findings, ...errors]).toEqual([])
+      },
+    )
   },
   () => ({ shownMetadata: ['invoice'] }),
 )
