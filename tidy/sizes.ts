@@ -13,7 +13,7 @@ export const findLongFile = (file: File): readonly Finding[] => {
   return lines > maxFileLines ? [`${file.path}: ${lines} lines, at most ${maxFileLines}; find the second noun`] : []
 }
 
-/** Finds functions with too many lines, of TypeScript and SQL. The body of a `describe` is a chapter, not a function. */
+/** Finds functions with too many lines, of TypeScript and SQL. The body of a `describe`, or of a `describePages`, is a chapter, not a function. */
 export const findLongFunctions = (file: File): readonly Finding[] => {
   if (/\/sql\/functions\/.*\.sql$/.test(file.path)) return findLongSqlFunction(file)
   if (!isTypeScript(file)) return []
@@ -45,6 +45,6 @@ const isChapter = (parent: Node | undefined): boolean => {
   for (;;) {
     if (callee.type === 'CallExpression') callee = callee.callee
     else if (callee.type === 'MemberExpression') callee = callee.object
-    else return callee.type === 'Identifier' && callee.name === 'describe'
+    else return callee.type === 'Identifier' && /^describe(Pages)?$/.test(callee.name)
   }
 }

@@ -24,6 +24,7 @@ import { pickUp } from './workloads/pick-up.ts'
 import { polling } from './workloads/polling.ts'
 import { restart } from './workloads/restart.ts'
 import { scaleOut } from './workloads/scale-out.ts'
+import { screening } from './workloads/screening.ts'
 import { service } from './workloads/service.ts'
 import { shardsWorkload } from './workloads/shards.ts'
 import { snapshot } from './workloads/snapshot.ts'
@@ -54,6 +55,7 @@ const workloads: readonly Workload[] = [
   shardsWorkload,
   nodeOutage,
   limitsWorkload,
+  screening,
   guaranteesWorkload,
 ]
 const defaultRounds = 5

@@ -31,6 +31,7 @@ const shared: Readonly<Record<string, (measurement: Measurement) => number | nul
   'server µs': (measurement) => measurement.serverCpuUs,
   'p50 ms': (measurement) => measurement.p50Ms,
   'p99 ms': (measurement) => measurement.p99Ms,
+  'WAL bytes': (measurement) => measurement.walBytes,
   statements: (measurement) => measurement.statements,
 }
 

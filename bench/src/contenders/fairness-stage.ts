@@ -55,7 +55,7 @@ export async function openFairnessStage(
         onDispatch(smallNumbers.has(numberOfSubmission(submission)))
         await latencyMs()
       })
-      running = stage.makeEngine(gateway, timed(pgDriver(database.pool), claimTimes))
+      running = stage.makeEngine(gateway, { driver: timed(pgDriver(database.pool), claimTimes) })
       await running.start({ concurrency })
     },
     async enqueueSmall() {

@@ -5,6 +5,7 @@ import {
   type EnqueueRequest,
   type Gateway,
   type Logger,
+  type Screener,
   type Submission,
 } from '@outlay/core'
 import type { PoolClient } from 'pg'
@@ -19,8 +20,11 @@ export interface OutlayStage {
   readonly database: Database
   /** An engine that enqueues and sends nothing. */
   readonly sender: Engine<PoolClient>
-  /** An engine that sends through a gateway. */
-  makeEngine(gateway: Gateway, driver?: Driver<PoolClient>): Engine<PoolClient>
+  /** An engine that sends through a gateway, and screens where `screen` is given. */
+  makeEngine(
+    gateway: Gateway,
+    options?: { readonly driver?: Driver<PoolClient>; readonly screen?: Screener | undefined },
+  ): Engine<PoolClient>
   /** Deletes every transfer, event, attempt, delivery and job. */
   empty(): Promise<void>
   /** Enqueues transfers in transactions of some thousands. */
@@ -39,8 +43,8 @@ const closedGateway: Gateway = {
 /** Makes the database and migrates it. */
 export async function openOutlayStage(serverUrl: string, name: string, connections: number): Promise<OutlayStage> {
   const database = await openDatabase(serverUrl, name, connections)
-  const makeEngine: OutlayStage['makeEngine'] = (gateway, driver = pgDriver(database.pool)) =>
-    createEngine({ backend: postgres({ driver, logger: loudLogger }), gateway })
+  const makeEngine: OutlayStage['makeEngine'] = (gateway, { driver = pgDriver(database.pool), screen } = {}) =>
+    createEngine({ backend: postgres({ driver, logger: loudLogger }), gateway, screen })
   const sender = makeEngine(closedGateway)
   await sender.migrate()
   const { count } = database

@@ -27,7 +27,7 @@ export async function openWakeUpHost(serverUrl: string, clients: number, wakeUps
   await createHostTable(database.admin)
   const engine = stage.makeEngine(
     acceptingGateway(() => undefined),
-    withWakeUps(pgDriver(database.pool), wakeUps),
+    { driver: withWakeUps(pgDriver(database.pool), wakeUps) },
   )
   let received = 0
   const listening = await Promise.all(

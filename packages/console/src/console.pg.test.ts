@@ -198,6 +198,25 @@ describe('the console', async () => {
     expect((await call('GET /approvals', { as: other })).json).toEqual({ approvals: [], nextCursor: null })
   })
 
+  it('finds and adds up what was paid to somebody, by the id of an address and by a name, and by amount', async () => {
+    const bank = {
+      ...{ owner: 'Ana Lima', name: 'Ana Lima', accountNumber: '12345678', routingNumber: '021000021' },
+      ...{ accountType: 'checking' as const, transferTypes: ['ach_credit' as const] },
+      bankAddress: { streetLine1: '1 Main St', city: 'Springfield', state: 'IL', zip: '62701' },
+      beneficiaryAddress: { streetLine1: '2 Oak St', city: 'Springfield', state: 'IL', zip: '62701' },
+    }
+    await enqueue()
+    await enqueue({ destination: { address: bank, valueType: 'USD', transferType: 'ach_credit' } as never })
+    for (const query of ['payee=ana%20lima', 'payee=01J0000000000000000000000B', 'amount=12.5&payee=Ana%20Lima']) {
+      expect((await call<{ transfers: unknown[] }>(`GET /transfers?${query}`)).json.transfers, query).toHaveLength(1)
+      expect((await call(`GET /transfers/totals?${query}`)).json, query).toMatchObject({
+        totals: [{ count: 1, amount: expect.stringMatching(/^12\.50?$/) }],
+      })
+    }
+    expect((await call('GET /transfers?amount=13')).json).toMatchObject({ transfers: [] })
+    expect((await call('GET /transfers?amount=1,000')).status).toBe(422)
+  })
+
   it('tries policies with past transfers, and sets none', async () => {
     const { id } = await enqueue()
     const large = await enqueue({ amount: { value: '20000', currency: 'USD' } })
@@ -205,10 +224,17 @@ describe('the console', async () => {
     expect((await call('POST /policies/trial', { body: { policies } })).json).toMatchObject({
       ...{ tried: 2, free: 1, unjudged: 0 },
       policies: [{ policy: 'large', verdict: 'approval', count: 1, sample: [large.id] }],
+      // An enqueue like it is refused: nobody would know who may not approve it.
+      uncreated: { count: 1, sample: [large.id] },
+    })
+    await enqueue({ amount: { value: '20000', currency: 'USD' }, createdBy: 'carl' })
+    expect((await call('POST /policies/trial', { body: { policies } })).json).toMatchObject({
+      policies: [{ count: 2 }],
+      uncreated: { count: 1, sample: [large.id] },
     })
     const asking = [...policies, { name: 'new', when: { newCounterparty: 'host' }, hold: 'new' }]
     expect((await call('POST /policies/trial', { body: { policies: asking } })).json).toMatchObject({
-      ...{ tried: 2, free: 1, untried: ['new'], policies: [{ policy: 'large' }] },
+      ...{ tried: 3, free: 1, untried: ['new'], policies: [{ policy: 'large' }] },
     })
     const wrong = await call('POST /policies/trial', { body: { policies: [{ name: 'x' }] } })
     expect(wrong.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/0' } }] })

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { waitUntil } from '@outlay/testing'
@@ -7,16 +6,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import type { Authorization } from '../src/authorization/authorization.ts'
 import { admin } from './host.ts'
 
-/** Path of an installed Chromium, as Debian names it; undefined where there is none. */
-export function findChromium(): string | undefined {
-  try {
-    return execFileSync('which', ['chromium'], { encoding: 'utf8', stdio: 'pipe' }).trim()
-  } catch {
-    return undefined
-  }
-}
-
-/** Starts it. */
+/** Starts a Chromium. */
 export const startBrowser = (executablePath: string): Promise<Browser> =>
   chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb'] })
 
@@ -35,6 +25,8 @@ export async function closeWindows(browser: Browser, pool: pg.Pool): Promise<voi
 export interface Visit {
   readonly page: Page
   readonly context: BrowserContext
+  /** Address of the console. */
+  readonly url: string
   /** Errors and warnings of the console and of scripts, requests that failed, and requests to other hosts. */
   readonly errors: readonly string[]
   /** Opens a page of the console, and waits until nothing is being read. */
@@ -76,7 +68,7 @@ export async function visit(
       errors.push(`${request.url()} is elsewhere`)
   })
   return {
-    ...{ page, context, errors },
+    ...{ page, context, url, errors },
     async open(path) {
       await page.goto(`${url}${path}`)
       await settle(page)

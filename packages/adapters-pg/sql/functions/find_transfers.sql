@@ -19,8 +19,7 @@ declare
   v_pair record;
   v_by text := 'id';
   v_window integer := least(greatest(4 * p_limit, 200), c_small);
-  v_read integer := 0;
-  v_ids text[];
+  v_read integer := 0; v_ids text[];
   v_found text[] := '{}';
 begin
   select p.name, p.value, c.size into v_pair from jsonb_each_text(v_metadata) as p (name, value)
@@ -51,12 +50,13 @@ begin
       cross join lateral (select t.* from {{schema}}.transfer t where t.id = u.id offset 0) t
       where (v_account_id is null or t.account_id = v_account_id) and (v_stage is null or t.stage = v_stage)
         and (v_batch_id is null or t.batch_id = v_batch_id)
-        and (p_filter ->> 'status' is null or t.status = p_filter ->> 'status')
-        and (p_filter ->> 'reason' is null or t.reason = p_filter ->> 'reason')
+        and (p_filter ->> 'status' is null or t.status = p_filter ->> 'status') and (p_filter ->> 'reason' is null or t.reason = p_filter ->> 'reason')
         and (p_filter ->> 'gateway' is null or t.gateway = p_filter ->> 'gateway')
         and (p_filter ->> 'currency' is null or lower(t.request -> 'amount' ->> 'currency') = lower(p_filter ->> 'currency'))
-        and t.created_at >= coalesce((p_filter ->> 'created_after')::timestamptz, '-infinity')
-        and t.created_at < coalesce((p_filter ->> 'created_before')::timestamptz, 'infinity')
+        and (p_filter ->> 'amount' is null or {{schema}}.amount_of(t.request -> 'amount') = (p_filter ->> 'amount')::numeric)
+        and (p_filter ->> 'payee' is null or lower(p_filter ->> 'payee') in (
+          lower(t.request -> 'destination' ->> 'addressId'), lower(t.request -> 'destination' -> 'address' ->> 'name')))
+        and t.created_at >= coalesce((p_filter ->> 'created_after')::timestamptz, '-infinity') and t.created_at < coalesce((p_filter ->> 'created_before')::timestamptz, 'infinity')
         -- With an offset it is no hash of all metadata.
         and not exists (
           select from jsonb_each_text(v_metadata) as p (name, value) where not exists (

@@ -1,6 +1,8 @@
--- Writes events and their deliveries to subscriptions, for rows that were just changed: transfer ids, sequences and types.
+-- Writes events and their deliveries to subscriptions, for rows that were just changed: transfer ids, sequences and types. Its plans are kept: Postgres knows the length of
+-- the arrays and would plan for each anew, which takes longer than a few rows.
 create or replace function {{schema}}.record_events(p_ids text[], p_sequences integer[], p_types text[])
-returns void language plpgsql as $$
+returns void language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
   insert into {{schema}}.event (transfer_id, sequence, type, stage, status, failure, remote_id, reason, attempt, returned)
   select t.id, e.sequence, e.type, t.stage, t.status, t.failure, t.remote_id, t.reason, t.attempt,

@@ -1,6 +1,7 @@
 -- Ends some of what holds a transfer, which the caller has locked: a list of {"name": …, "policy": …}. With the last of it the transfer goes to the outbox.
--- True when it does.
-create or replace function {{schema}}.release_holds(p_id text, p_job uuid, p_holds jsonb, p_notify boolean) returns boolean language plpgsql as $$
+-- True when it does. Its plans are kept.
+create or replace function {{schema}}.release_holds(p_id text, p_job uuid, p_holds jsonb, p_notify boolean) returns boolean language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   v_left text;
   v_sequence integer;

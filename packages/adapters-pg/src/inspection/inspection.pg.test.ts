@@ -24,7 +24,10 @@ describe('an inspection', async () => {
     pool.query(`insert into outlay.subscription (name, types) values ('all', '{transfer.enqueued}')`)
 
   it('finds the job of a transfer by the same bits that the engine gives it, both ways', async () => {
-    const ids = ['00000000000000000000000000', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', '01J9ZQ3M8X5K7TQVWXYZABCDEF']
+    const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+    // Each digit in each place.
+    const ids = [...digits].map((_, by) => digits.slice(by % 8, (by % 8) + 1) + (digits + digits).slice(by, by + 25))
+    ids.push('00000000000000000000000000', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', '01J9ZQ3M8X5K7TQVWXYZABCDEF')
     for (const id of ids) {
       const [row] = await rows('select outlay.job_id($1) as job, outlay.transfer_of_job(outlay.job_id($1)) as back', [
         id,

@@ -12,6 +12,8 @@ export interface TransferFilter {
   readonly amount?: string | undefined
   /** In any case of its letters. */
   readonly currency?: string | undefined
+  /** The id of the payee's address or the name of one that was given in full, in any case of its letters. */
+  readonly payee?: string | undefined
   /** Enqueued then or later, and before `until`; ISO 8601. */
   readonly since?: string | undefined
   readonly until?: string | undefined
@@ -32,6 +34,9 @@ export const amountOf = (text: string): string => `{{schema}}.amount_of(jsonb_bu
 const pairText = `v.id in (select m.transfer_id from jsonb_each_text($::jsonb) p
   join {{schema}}.transfer_metadata m on m.name = p.key and m.value = p.value)`
 
+const payeeText = `exists (select from {{schema}}.transfer p where p.id = v.id
+  and lower($) in (lower(p.request -> 'destination' ->> 'addressId'), lower(p.request -> 'destination' -> 'address' ->> 'name')))`
+
 /** The conditions of a filter, with a view `transfers` named v. Only the filters that are given stand in the text, so that the planner sees which partial index fits. */
 export function conditionsOf(filter: TransferFilter): { readonly where: string; readonly values: readonly unknown[] } {
   const wanted = [
@@ -43,6 +48,7 @@ export function conditionsOf(filter: TransferFilter): { readonly where: string; 
     ['v.idempotency_key = $', filter.idempotencyKey],
     [`${amountOf('v.amount')} = $::numeric`, filter.amount],
     ['lower(v.currency) = lower($)', filter.currency],
+    [payeeText, filter.payee],
     ['v.created_at >= $::timestamptz', filter.since],
     ['v.created_at < $::timestamptz', filter.until],
     ['v.batch_id = $', filter.batchId],

@@ -41,6 +41,11 @@ describe('the search for transfers', async () => {
     expect(await find({ currency: 'usd', gateway: 'default' })).toHaveLength(3)
     expect(await find({ currency: 'EUR' })).toEqual([])
     expect(await find({ reason: 'account_paused' })).toEqual([])
+    expect(await find({ amount: '13' })).toEqual([])
+    const { value } = third.request.amount
+    expect(await find({ amount: `${value}0`, currency: 'usd', accountId: 'bolt' })).toEqual([third.id, second.id])
+    expect(await find({ payee: third.request.destination.addressId ?? '' })).toHaveLength(3)
+    expect(await find({ payee: 'nobody' })).toEqual([])
     expect(await find({ createdAfter: second.createdAt })).toEqual([third.id, second.id])
     expect(await find({ createdBefore: second.createdAt })).toEqual([first.id])
     expect(await find({ createdAfter: new Date(Date.now() + 7_200_000) })).toEqual([])

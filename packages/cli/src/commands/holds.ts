@@ -1,5 +1,6 @@
 import type { HoldFacts } from '@outlay/adapters-pg'
 import type { SendingState, Stop, StopTarget } from '@outlay/core'
+import { listSome } from '../output/list-some.ts'
 import { printable } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
 
@@ -57,11 +58,11 @@ function holdsOf(
   const isMeant = ({ scope, name }: Stop) => scope !== 'account' || accountId === undefined || name === accountId
   holds.push(...stops.filter(isMeant).map(describeStop))
   if (paused.length > 0) {
-    const what = `The pause of ${list(paused)} still holds`
+    const what = `The pause of ${listSome(paused)} still holds`
     holds.push({ kind: 'pause', ofAll: false, what, command: `outlay accounts resume ${only(paused)}` })
   }
   if (refused.length > 0) {
-    const what = `The service refuses the credentials of ${list(refused)}`
+    const what = `The service refuses the credentials of ${listSome(refused)}`
     holds.push({
       kind: 'credentials',
       ofAll: false,
@@ -70,7 +71,7 @@ function holdsOf(
     })
   }
   if (throttled.length > 0) {
-    const what = `The service asked for a pause of ${list(throttled)}`
+    const what = `The service asked for a pause of ${listSome(throttled)}`
     holds.push({ kind: 'throttle', ofAll: false, what, command: null })
   }
   return holds
@@ -97,10 +98,6 @@ function describeStop({ scope, name, since, reason, actor }: Stop): Hold {
     command: `outlay start-sending ${optionOf(target)}`,
   }
 }
-
-/** The first five, and how many more. */
-const list = (names: readonly string[]) =>
-  names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '')
 
 const only = (names: readonly string[]) => (names.length === 1 ? names[0] : '<account>')
 

@@ -1,5 +1,6 @@
 import type { HealthFacts, UnreadWatch } from '@outlay/adapters-pg'
 import { formatDuration } from '../output/duration.ts'
+import { listSome } from '../output/list-some.ts'
 import { plural } from '../output/table.ts'
 import { type Finding, serious, warning } from './finding.ts'
 import { limits } from './thresholds.ts'
@@ -30,12 +31,11 @@ export function diagnoseUnread({ unreadWatches }: HealthFacts): readonly Finding
   const unread = unreadWatches.filter((one) => isOver(one, 'warning'))
   if (unread.length === 0) return []
   const grade = unread.some((one) => isOver(one, 'serious')) ? serious : warning
-  const names = unread.slice(0, 5).map(({ accountId, failures, overdueMs }) => {
+  const names = unread.map(({ accountId, failures, overdueMs }) => {
     const why = failures > 0 ? `${plural(failures, 'failure')} in a row` : `due for ${formatDuration(overdueMs)}`
     return `${accountId} (${why})`
   })
-  const more = unread.length > names.length ? ` and ${unread.length - names.length} more` : ''
-  const what = `${plural(unread.length, 'watched account')} whose list is not read: ${names.join(', ')}${more}. Transfers of others there are found by webhooks alone.`
+  const what = `${plural(unread.length, 'watched account')} whose list is not read: ${listSome(names)}. Transfers of others there are found by webhooks alone.`
   const cure =
     'The log of a worker says why a list cannot be read: correct the credentials, or ask the service; if it says nothing, start a worker. "engine.accounts.unwatch" ends the watch of an account that is not wanted.'
   return [grade('watched_unread', what, cure)]

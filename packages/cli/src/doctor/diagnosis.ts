@@ -1,6 +1,7 @@
 import type { Group, HealthFacts } from '@outlay/adapters-pg'
 import { supervisionLimitMs } from '../commands/status.ts'
 import { formatDuration } from '../output/duration.ts'
+import { listGroup, listSome } from '../output/list-some.ts'
 import { plural } from '../output/table.ts'
 import { diagnoseDeferredTransfers, diagnoseHeld, diagnoseUnadopted, diagnoseUnread } from './deferred.ts'
 import { type Finding, graded, serious, warning } from './finding.ts'
@@ -46,12 +47,6 @@ export function diagnose(facts: HealthFacts, connection: ConnectionFacts): reado
 }
 
 const isSerious = (finding: Finding) => finding.severity === 'serious'
-
-/** Lists some of a group: `01J…, 01K… and 3 more`. */
-function name({ samples, count }: Group): string {
-  const more = count - samples.length
-  return samples.join(', ') + (more > 0 ? ` and ${more} more` : '')
-}
 
 const since = ({ oldestMs }: Group) => formatDuration(oldestMs ?? 0)
 
@@ -105,18 +100,18 @@ function diagnoseWorkers({ workers, jobs }: HealthFacts): readonly Finding[] {
 function diagnoseJobs({ jobs }: HealthFacts): readonly Finding[] {
   const findings: Finding[] = []
   if (jobs.missing.count > 0) {
-    const what = `${plural(jobs.missing.count, 'transfer')} without a job: ${name(jobs.missing)}.`
+    const what = `${plural(jobs.missing.count, 'transfer')} without a job: ${listGroup(jobs.missing)}.`
     const cure =
       'Start a worker: its sweep gives them jobs within a minute. If the finding stays, find out what deletes from the queue.'
     findings.push(serious('job_missing', what, cure))
   }
   if (jobs.stray.count > 0) {
-    const what = `${plural(jobs.stray.count, 'job')} whose transfer does not exist: ${name(jobs.stray)}.`
+    const what = `${plural(jobs.stray.count, 'job')} whose transfer does not exist: ${listGroup(jobs.stray)}.`
     const cure = 'Workers drop such jobs when they claim them. Find out who deletes transfers: the engine never does.'
     findings.push(warning('job_stray', what, cure))
   }
   if (jobs.silent.count > 0) {
-    const what = `${plural(jobs.silent.count, 'transfer')} claimed by a worker without a heartbeat for ${since(jobs.silent)}: ${name(jobs.silent)}.`
+    const what = `${plural(jobs.silent.count, 'transfer')} claimed by a worker without a heartbeat for ${since(jobs.silent)}: ${listGroup(jobs.silent)}.`
     const cure = 'Start a worker: it claims them again, with the same keys. Nothing can be paid twice.'
     findings.push(serious('worker_lost', what, cure))
   }
@@ -148,32 +143,32 @@ const blockedCures: Readonly<Record<string, string>> = {
 
 function diagnoseTransfers({ transfers }: HealthFacts): readonly Finding[] {
   const findings = transfers.blocked.map((group) => {
-    const what = `${plural(group.count, 'transfer')} blocked (${group.reason}), for ${since(group)}: ${name(group)}.`
+    const what = `${plural(group.count, 'transfer')} blocked (${group.reason}), for ${since(group)}: ${listGroup(group)}.`
     const cure = blockedCures[group.reason] ?? 'Run "outlay prove" for each, then release or cancel it.'
     return serious('blocked', what, cure)
   })
   const { unknown, awaitingFunds, missing, overduePolls, submitted, heldReturns } = transfers
   if (heldReturns.count > 0) {
-    const what = `Of ${plural(heldReturns.count, 'transfer')} the service says that money came back, in contradiction to the transfer, for up to ${since(heldReturns)}: ${name(heldReturns)}.`
+    const what = `Of ${plural(heldReturns.count, 'transfer')} the service says that money came back, in contradiction to the transfer, for up to ${since(heldReturns)}: ${listGroup(heldReturns)}.`
     const cure =
       'No handler has got it. "outlay transfers show" says what was reported: find out what came back, then "outlay transfers resolve-return" with --amount or --dismiss.'
     findings.push(serious('return_held', what, cure))
   }
   if (missing.count > 0) {
-    const what = `${plural(missing.count, 'transfer')} that the service accepted and no longer knows, for up to ${since(missing)}: ${name(missing)}.`
+    const what = `${plural(missing.count, 'transfer')} that the service accepted and no longer knows, for up to ${since(missing)}: ${listGroup(missing)}.`
     const cure =
       'Its database may have lost commits. Find out what was paid; restore there what was lost, and polling continues; or "outlay transfers release" sends the same key again.'
     findings.push(serious('missing_at_service', what, cure))
   }
   const unsure = graded(unknown.oldestMs ?? 0, limits.unknownMs)
   if (unsure !== undefined) {
-    const what = `${plural(unknown.count, 'transfer')} with an unknown outcome, the oldest for ${since(unknown)}: ${name(unknown)}.`
+    const what = `${plural(unknown.count, 'transfer')} with an unknown outcome, the oldest for ${since(unknown)}: ${listGroup(unknown)}.`
     const cure =
       'Check whether the service answers ("outlay prove" shows its answers). After 24 hours they are blocked.'
     findings.push(unsure('outcome_unknown', what, cure))
   }
   if ((awaitingFunds.oldestMs ?? 0) >= limits.awaitingFundsMs) {
-    const what = `${plural(awaitingFunds.count, 'transfer')} awaiting funds, the oldest for ${since(awaitingFunds)}: ${name(awaitingFunds)}.`
+    const what = `${plural(awaitingFunds.count, 'transfer')} awaiting funds, the oldest for ${since(awaitingFunds)}: ${listGroup(awaitingFunds)}.`
     const cure =
       'Fund the sources and run "outlay accounts funds-arrived <account>", or "outlay transfers cancel" those that are no longer wanted.'
     findings.push(warning('awaiting_funds', what, cure))
@@ -203,21 +198,17 @@ function diagnoseAccounts(facts: HealthFacts): readonly Finding[] {
 function diagnoseCredentials({ refusedAccounts }: HealthFacts): readonly Finding[] {
   const [oldest] = refusedAccounts
   if (oldest === undefined) return []
-  const names = list(refusedAccounts.map((account) => account.accountId))
+  const names = listSome(refusedAccounts.map((account) => account.accountId))
   const what = `The service refuses the credentials of ${plural(refusedAccounts.length, 'account')}, for up to ${formatDuration(oldest.refusedMs)}: ${names}.`
   const cure = 'Give the gateway credentials that work, then run "outlay accounts retry-credentials <account>".'
   return [serious('credentials_refused', what, cure)]
 }
 
-/** The first five, and how many more. */
-const list = (names: readonly string[]) =>
-  names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '')
-
 function diagnosePauses({ pausedAccounts }: HealthFacts): readonly Finding[] {
   if (pausedAccounts.length === 0) return []
   const waiting = pausedAccounts.reduce((sum, account) => sum + account.queued + account.awaitingFunds, 0)
   const names = pausedAccounts.map((account) => account.accountId)
-  const what = `${plural(names.length, 'account')} paused, with ${plural(waiting, 'transfer')} waiting: ${list(names)}.`
+  const what = `${plural(names.length, 'account')} paused, with ${plural(waiting, 'transfer')} waiting: ${listSome(names)}.`
   return [warning('account_paused', what, 'Run "outlay accounts resume <account>" when the reason is gone.')]
 }
 

@@ -1,5 +1,6 @@
 import type { HealthFacts } from '@outlay/adapters-pg'
 import { formatDuration } from '../output/duration.ts'
+import { listGroup } from '../output/list-some.ts'
 import { plural } from '../output/table.ts'
 import { type Finding, serious } from './finding.ts'
 
@@ -35,7 +36,6 @@ function diagnoseGroup(
   cure: string,
 ): readonly Finding[] {
   if (count === 0) return []
-  const more = count > samples.length ? ` and ${count - samples.length} more` : ''
-  const what = `${plural(count, 'transfer')} ${which}, up to ${formatDuration(oldestMs ?? 0)} ago: ${samples.join(', ')}${more}. The first: ${lastDetail ?? 'accepted'}.`
+  const what = `${plural(count, 'transfer')} ${which}, up to ${formatDuration(oldestMs ?? 0)} ago: ${listGroup({ samples, count })}. The first: ${lastDetail ?? 'accepted'}.`
   return [serious(code, what, cure)]
 }

@@ -1,5 +1,6 @@
 import type { LimitUse } from '@outlay/core'
 import { formatSum } from '../commands/limits.ts'
+import { listSome } from '../output/list-some.ts'
 import { plural } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
 import { type Finding, warning } from './finding.ts'
@@ -27,10 +28,9 @@ function find(
   { are, cure }: { readonly are: string; readonly cure: string },
 ): readonly Finding[] {
   if (uses.length === 0) return []
-  const names = uses
-    .slice(0, 5)
-    .map((use) => `${use.limit} of ${formatSum(use)} (${use.used} of ${use.most} ${use.currency} until ${use.until})`)
-  const more = uses.length > names.length ? ` and ${uses.length - names.length} more` : ''
+  const names = uses.map(
+    (use) => `${use.limit} of ${formatSum(use)} (${use.used} of ${use.most} ${use.currency} until ${use.until})`,
+  )
   const sum = uses.reduce((total, use) => total + count(use), 0)
-  return [warning(code, `${plural(sum, 'transfer')} ${are}: ${names.join(', ')}${more}.`, cure)]
+  return [warning(code, `${plural(sum, 'transfer')} ${are}: ${listSome(names)}.`, cure)]
 }

@@ -1,9 +1,7 @@
 import type { ObjectKind, SchemaDifference } from '@outlay/adapters-pg'
+import { listSome } from '../output/list-some.ts'
 import { plural } from '../output/table.ts'
 import { type Finding, serious } from './finding.ts'
-
-/** Most objects that a finding names. */
-const maxNamed = 10
 
 const codes = { missing: 'object_missing', changed: 'object_changed', invalid: 'object_invalid' } as const
 
@@ -23,10 +21,9 @@ function describeGroup(schema: string, group: readonly SchemaDifference[]): read
   const [first] = group
   if (first === undefined) return []
   const { kind, problem } = first
-  const names = group.slice(0, maxNamed).map(({ name, table }) => (table === null ? name : `${name} of ${table}`))
-  const more = group.length > maxNamed ? ` and ${group.length - maxNamed} more` : ''
+  const names = group.map(({ name, table }) => (table === null ? name : `${name} of ${table}`))
   const count = plural(group.length, kind).replace('indexs', 'indexes')
-  const what = `${count} of the schema "${schema}" ${says[problem][group.length === 1 ? 0 : 1]}: ${names.join(', ')}${more}.`
+  const what = `${count} of the schema "${schema}" ${says[problem][group.length === 1 ? 0 : 1]}: ${listSome(names)}.`
   return [serious(codes[problem], what, cureOf(schema, first, group))]
 }
 

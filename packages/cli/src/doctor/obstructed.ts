@@ -1,14 +1,12 @@
 import type { HealthFacts } from '@outlay/adapters-pg'
 import { defaultGateway } from '@outlay/core'
 import { formatDuration } from '../output/duration.ts'
+import { listSome } from '../output/list-some.ts'
 import { plural } from '../output/table.ts'
 import { type Finding, serious, warning } from './finding.ts'
 import { limits } from './thresholds.ts'
 
 type Obstructed = HealthFacts['obstructed'][number]
-
-/** Accounts that a finding names. */
-const mostNamed = 5
 
 const findings: Readonly<Record<Obstructed['reason'], { readonly what: string; readonly cure: string }>> = {
   misconfigured: {
@@ -32,12 +30,11 @@ export function diagnoseObstructed({ obstructed }: Pick<HealthFacts, 'obstructed
     const groups = obstructed.filter((one) => one.reason === reason)
     const [first] = groups
     if (first === undefined) return []
-    const named = groups.slice(0, mostNamed).map(describe)
-    const more = first.groups > named.length ? `; and ${first.groups - named.length} more` : ''
+    const named = listSome(groups.map(describe), { count: first.groups, between: '; ' })
     const { what, cure } = findings[reason]
     const isSerious = reason === 'misconfigured' || groups.some(({ sinceMs }) => sinceMs >= limits.obstructedMs.serious)
     const grade = isSerious ? serious : warning
-    const said = `Transfers ${what}: ${named.join('; ')}${more}`
+    const said = `Transfers ${what}: ${named}`
     return [grade(reason, said.endsWith('?') ? said : `${said}.`, cure)]
   })
 }

@@ -1,4 +1,5 @@
 import type { SchemaState } from '@outlay/adapters-pg'
+import { listSome } from '../output/list-some.ts'
 import { noEngine } from '../session/schema-check.ts'
 import type { Session } from '../session/session.ts'
 import { type Finding, serious, warning } from './finding.ts'
@@ -21,9 +22,7 @@ function diagnoseMigrations(state: SchemaState): readonly Finding[] {
   const changed = named('changed')
   const findings: Finding[] = []
   if (pending.length > 0) {
-    const some =
-      pending.length <= 6 ? pending.join(', ') : `${pending.slice(0, 5).join(', ')} and ${pending.length - 5} more`
-    const what = `The schema "${state.schema}" lacks ${some}, or has an older version of it.`
+    const what = `The schema "${state.schema}" lacks ${listSome(pending)}, or has an older version of it.`
     findings.push(serious('schema_behind', what, 'Run "outlay migrate" before starting this release.'))
   }
   if (changed.length > 0) {

@@ -1,5 +1,6 @@
 import type { HealthFacts } from '@outlay/adapters-pg'
 import type { Unfamiliarity } from '@outlay/core'
+import { listSome } from '../output/list-some.ts'
 import { plural } from '../output/table.ts'
 import { type Finding, serious } from './finding.ts'
 
@@ -34,8 +35,7 @@ export function diagnoseSending({ sending }: HealthFacts): readonly Finding[] {
   }
   const accounts = sending.stops.flatMap(({ scope, name }) => (scope === 'account' && name !== null ? [name] : []))
   if (accounts.length > 0) {
-    const names = accounts.slice(0, 5).join(', ') + (accounts.length > 5 ? ` and ${accounts.length - 5} more` : '')
-    const what = `${plural(accounts.length, 'account')} stopped: ${names}.`
+    const what = `${plural(accounts.length, 'account')} stopped: ${listSome(accounts)}.`
     findings.push(
       serious('account_stopped', what, 'Run "outlay start-sending --account <id>" when the reason is gone.'),
     )

@@ -1,31 +1,19 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { act, closeWindows, findChromium, settle, startBrowser, visit } from '../../test/browser.ts'
-import { admin, type ConsoleHost, consoleHost } from '../../test/host.ts'
+import { expect, it } from 'vitest'
+import { act, settle } from '../../test/browser.ts'
+import { describePages } from '../../test/chromium.ts'
+import { admin } from '../../test/host.ts'
 
-const executablePath = findChromium()
-const skipped = executablePath === undefined ? ' (skipped: there is no chromium on PATH)' : ''
 const why = 'the payee called'
 
-describe.skipIf(executablePath === undefined)(`actions of the pages in Chromium${skipped}`, async () => {
-  // Nothing is started for tests that are skipped.
-  const host = executablePath === undefined ? ({} as ConsoleHost) : await consoleHost()
+describePages('actions of the pages', ({ host, visit }) => {
   const { engine } = host
-  let browser: Browser
-  let url = ''
-  beforeAll(async () => {
-    browser = await startBrowser(executablePath ?? '')
-    url = await host.serve()
-  })
-  afterEach(() => closeWindows(browser, host.pool))
-  afterAll(() => browser.close())
   const records = async () => (await engine.audit.list()).map(({ command, actor, reason }) => [command, actor, reason])
   const fourEyes = () =>
     host.commit((tx) => engine.policies.set(tx, [{ name: 'four-eyes', approvals: [{}] }], { actor: 'o', reason: why }))
 
   it('hold, release, cancel and resubmit a transfer, each with its row in the audit', async () => {
     const { id } = await host.enqueue()
-    const { page, open, errors } = await visit(browser, url)
+    const { page, open, errors } = await visit()
     await open(`/transfers/${id}`)
     for (const [verb, state] of [
       ['Hold', 'Held'],
@@ -46,7 +34,7 @@ describe.skipIf(executablePath === undefined)(`actions of the pages in Chromium$
 
   it('show what the server said when it refuses, and keep what was written', async () => {
     const { id } = await host.enqueue()
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open(`/transfers/${id}`)
     await page.getByRole('button', { name: 'Cancel', exact: true }).click()
     await host.commit((tx) => engine.transfers.cancel(tx, id, { actor: 'bert', reason: 'first' }))
@@ -61,7 +49,7 @@ describe.skipIf(executablePath === undefined)(`actions of the pages in Chromium$
   it('do with all transfers of a filter what the preview has shown, and nothing when others came', async () => {
     await host.enqueue()
     await host.enqueue()
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open('/transfers?accountId=acme&stage=queued')
     await page.getByRole('button', { name: /Act on all of these/ }).click()
     await page.getByRole('menuitem', { name: /Hold/ }).click()
@@ -85,7 +73,7 @@ describe.skipIf(executablePath === undefined)(`actions of the pages in Chromium$
   it('let one of two approvers at once approve, and show the other one what happened', async () => {
     await fourEyes()
     const { id } = await host.enqueue({ createdBy: 'carl' })
-    const visits = await Promise.all(['anna', 'bert'].map((actor) => visit(browser, url, { as: { ...admin, actor } })))
+    const visits = await Promise.all(['anna', 'bert'].map((actor) => visit({ as: { ...admin, actor } })))
     await Promise.all(visits.map(({ open }) => open('/approvals')))
     const dialogs = visits.map(({ page }) => page.getByRole('dialog').filter({ hasText: 'Back' }))
     for (const { page } of visits) await page.getByRole('button', { name: /^Approve 12.50/ }).click()
@@ -106,7 +94,7 @@ describe.skipIf(executablePath === undefined)(`actions of the pages in Chromium$
       engine.policies.set(tx, [{ name: 'two', approvals: [{ count: 2 }] }], { actor: 'o', reason: why }),
     )
     const { id } = await host.enqueue({ createdBy: 'carl' })
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open('/approvals')
     await host.commit((tx) => engine.transfers.approve(tx, id, { actor: 'bert' }))
     await page.getByRole('button', { name: /^Reject 12.50/ }).click()
@@ -121,7 +109,7 @@ describe.skipIf(executablePath === undefined)(`actions of the pages in Chromium$
     await fourEyes()
     const { id } = await host.enqueue({ createdBy: 'carl' })
     const reader = { actor: 'rita', permissions: { read: ['acme'] } }
-    const { page, open, errors } = await visit(browser, url, { as: reader })
+    const { page, open, errors } = await visit({ as: reader })
     await open(`/transfers/${id}`)
     await page.getByText('You may see this account, and not act on it.').waitFor()
     expect(await page.getByRole('button', { name: /^(Approve|Reject|Cancel|Hold)$/ }).count()).toBe(0)
@@ -134,14 +122,14 @@ describe.skipIf(executablePath === undefined)(`actions of the pages in Chromium$
     await open('/accounts/globex')
     await page.getByText('There is nothing here').waitFor()
     expect(errors).toEqual([])
-    const nobody = await visit(browser, url, { as: null })
-    await nobody.page.goto(`${url}/transfers`)
+    const nobody = await visit({ as: null })
+    await nobody.page.goto(`${nobody.url}/transfers`)
     await nobody.page.getByText('Nobody is logged in').first().waitFor()
   })
 
   it('set limits of an account and policies, and keep the filter in the address', async () => {
     const { id } = await host.enqueue({ idempotencyKey: 'invoice-7', metadata: { order: '17' } })
-    const { page, open, errors } = await visit(browser, url)
+    const { page, open, errors } = await visit()
     await open('/accounts/acme')
     await page.getByRole('button', { name: 'Change' }).click()
     const dialog = page.getByRole('dialog')
@@ -165,6 +153,10 @@ describe.skipIf(executablePath === undefined)(`actions of the pages in Chromium$
     await search.press('Enter')
     await page.waitForURL('**/transfers?metadata%5Border%5D=17')
     await settle(page)
+    await search.fill('12.5')
+    await search.press('Enter')
+    await page.waitForURL('**/transfers?metadata%5Border%5D=17&amount=12.5')
+    await page.getByRole('cell', { name: '12.50 USD' }).waitFor()
     await search.fill(id)
     await search.press('Enter')
     await page.waitForURL(`**/transfers/${id}`)

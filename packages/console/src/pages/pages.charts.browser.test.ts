@@ -1,10 +1,6 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findChromium, findInaccessible, startBrowser, visit } from '../../test/browser.ts'
-import { consoleHost } from '../../test/host.ts'
-
-const executablePath = findChromium()
-const skipped = executablePath === undefined ? ' (skipped: there is no chromium on PATH)' : ''
+import { expect, it } from 'vitest'
+import { findInaccessible } from '../../test/browser.ts'
+import { describePages } from '../../test/chromium.ts'
 
 const hours = Array.from({ length: 24 }, (_, hour) => ({
   ...{ at: new Date(Date.UTC(2026, 0, 9, hour)).toISOString(), gateway: 'default', enqueued: 40 + hour, canceled: 0 },
@@ -25,19 +21,11 @@ const gateways = [
   },
 ]
 
-describe.skipIf(executablePath === undefined)(`charts of the pages in Chromium${skipped}`, async () => {
-  const host = executablePath === undefined ? undefined : await consoleHost()
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await startBrowser(executablePath ?? '')
-  })
-  afterAll(() => browser.close())
-
+describePages('charts of the pages', ({ visit }) => {
   it.each(['light', 'dark'] as const)(
     'are drawn of counts, with a table beside them, in the theme %s',
     async (theme) => {
-      if (host === undefined) throw new Error('There is no host.')
-      const { page, open, errors, context } = await visit(browser, await host.serve(), { theme })
+      const { page, open, errors, context } = await visit({ theme })
       await context.route('**/api/stats*', (route) => route.fulfill({ json: { data: hours, step: 'hour' } }))
       await context.route('**/api/gateways', (route) => route.fulfill({ json: { data: gateways } }))
       await open('/overview')
@@ -47,7 +35,6 @@ describe.skipIf(executablePath === undefined)(`charts of the pages in Chromium${
       expect(await page.locator('.panel', { hasText: 'Throughput' }).locator('tbody tr').count()).toBe(24)
       expect(await findInaccessible(page)).toEqual([])
       expect(errors).toEqual([])
-      await context.close()
     },
   )
 })

@@ -1,29 +1,16 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { closeWindows, findChromium, startBrowser, visit } from '../../test/browser.ts'
-import { type ConsoleHost, consoleHost } from '../../test/host.ts'
+import { expect, it } from 'vitest'
+import { describePages } from '../../test/chromium.ts'
 
-const executablePath = findChromium()
-const skipped = executablePath === undefined ? ' (skipped: there is no chromium on PATH)' : ''
 const reason = 'decision of the board'
 
-describe.skipIf(executablePath === undefined)(`what somebody has seen in Chromium${skipped}`, async () => {
-  const host = executablePath === undefined ? ({} as ConsoleHost) : await consoleHost()
+describePages('what somebody has seen', ({ host, visit }) => {
   const { engine } = host
-  let browser: Browser
-  let url = ''
-  beforeAll(async () => {
-    browser = await startBrowser(executablePath ?? '')
-    url = await host.serve()
-  })
-  afterEach(() => closeWindows(browser, host.pool))
-  afterAll(() => browser.close())
 
   it('is what their policies replace: those of a colleague stay, however often somebody presses', async () => {
     const first = { name: 'large', when: { amounts: { USD: { from: '10000' } } }, approvals: [{}] }
     const by = (actor: string) => ({ actor, reason })
     await host.commit((tx) => engine.policies.set(tx, [first], by('petra')))
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open('/policies')
     await page.getByRole('button', { name: 'Change the policies' }).click()
     await page.getByRole('button', { name: '+ Refuse' }).click()
@@ -56,7 +43,7 @@ describe.skipIf(executablePath === undefined)(`what somebody has seen in Chromiu
     await host.commit((tx) => engine.policies.set(tx, [{ name: 'all', approvals: [{}] }], { actor: 'petra', reason }))
     const batch = await host.commit((tx) => engine.batches.create(tx, { accountId: 'acme', key: 'payroll' }))
     await host.enqueue({ batchId: batch.id, createdBy: 'carl' })
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open(`/batches/${batch.id}`)
     await page.getByRole('button', { name: 'Approve the batch' }).click()
     const dialog = page.getByRole('dialog')
@@ -80,7 +67,7 @@ describe.skipIf(executablePath === undefined)(`what somebody has seen in Chromiu
     const hold = (actor: string) =>
       host.commit((tx) => engine.transfers.hold(tx, id, { actor, reason: 'the payee called' }))
     await hold('bert')
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open(`/transfers/${id}`)
     await page.getByRole('button', { name: 'Release', exact: true }).click()
     const dialog = page.getByRole('dialog')
@@ -97,7 +84,7 @@ describe.skipIf(executablePath === undefined)(`what somebody has seen in Chromiu
 
   it('is all that they change of an account', async () => {
     await host.enqueue()
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open('/accounts/acme')
     await page.getByRole('button', { name: 'Change' }).click()
     const dialog = page.getByRole('dialog')
@@ -110,7 +97,7 @@ describe.skipIf(executablePath === undefined)(`what somebody has seen in Chromiu
   })
 
   it('says of an account that no transfer of it is known, before it is stopped and afterwards', async () => {
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open('/accounts/acmee')
     await page.locator('.banner').getByText('No transfer of acmee is known here').waitFor()
     await page.getByRole('button', { name: 'Stop', exact: true }).click()

@@ -1,25 +1,13 @@
 import { spawnNode, waitUntil } from '@outlay/testing'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { closeWindows, findChromium, startBrowser, visit } from '../../test/browser.ts'
-import { type ConsoleHost, consoleHost } from '../../test/host.ts'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { describePages } from '../../test/chromium.ts'
 import { silenceJobs } from '../../test/queue.ts'
 
-const executablePath = findChromium()
-const skipped = executablePath === undefined ? ' (skipped: there is no chromium on PATH)' : ''
 const why = 'the bank wrote'
 
-describe.skipIf(executablePath === undefined)(`work in the pages in Chromium${skipped}`, async () => {
-  const host = executablePath === undefined ? ({} as ConsoleHost) : await consoleHost()
+describePages('work in the pages', ({ host, visit }) => {
   const { engine } = host
-  let browser: Browser
-  let url = ''
-  beforeAll(async () => {
-    browser = await startBrowser(executablePath ?? '')
-    url = await host.serve()
-  })
-  afterEach(() => closeWindows(browser, host.pool))
-  afterAll(() => browser.close())
   const records = async () => (await engine.audit.list()).map(({ command, actor, reason }) => [command, actor, reason])
   const state = (page: Page, text: string) => page.locator('.page-head .badge', { hasText: text }).waitFor()
 
@@ -30,7 +18,7 @@ describe.skipIf(executablePath === undefined)(`work in the pages in Chromium${sk
     })
     const stage = async () => (await engine.transfers.get(id))?.stage
     await waitUntil(async () => ((await stage()) === 'submitting' ? true : undefined))
-    const { page, open, errors } = await visit(browser, url)
+    const { page, open, errors } = await visit()
     await page.clock.install()
     await open(`/transfers/${id}`)
     await page.getByText('Attempt 1: no answer yet').waitFor()
@@ -72,7 +60,7 @@ describe.skipIf(executablePath === undefined)(`work in the pages in Chromium${sk
     const unknown = { amount: null, occurredAt: '2026-01-09T09:00:00.000Z' }
     const returns = ['R01', 'R10'].map((code) => ({ code, ...unknown }))
     await host.commit((tx) => engine.transfers.observe(tx, 'acme', [seen({ returns })]))
-    const { page, open, errors } = await visit(browser, url)
+    const { page, open, errors } = await visit()
     await open(`/transfers/${id}`)
     const panel = page.locator('section.panel', { hasText: 'What came back and contradicts it' })
     await panel.getByText('The service does not say how much.').first().waitFor()
@@ -105,7 +93,7 @@ describe.skipIf(executablePath === undefined)(`work in the pages in Chromium${sk
   it('resubmits to another address', async () => {
     const { id } = await host.enqueue()
     await host.commit((tx) => engine.transfers.cancel(tx, id))
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open(`/transfers/${id}`)
     await page.getByRole('button', { name: 'Resubmit', exact: true }).click()
     const dialog = page.getByRole('dialog')
@@ -124,7 +112,7 @@ describe.skipIf(executablePath === undefined)(`work in the pages in Chromium${sk
       engine.policies.set(tx, [{ name: 'four-eyes', approvals: [{}] }], { actor: 'o', reason: why }),
     )
     const { id } = await host.enqueue({ createdBy: 'carl' })
-    const { page, open } = await visit(browser, url)
+    const { page, open } = await visit()
     await open('/overview')
     /** Presses Tab until what has the focus is called so. */
     const goTo = async (name: RegExp) => {

@@ -112,6 +112,10 @@ const tryPolicies = route({
         description:
           'Policies that were left out, since they ask about what was paid before: `newCounterparty` and `lookalike` are about the moment of an enqueue.',
       }),
+      uncreated: z.object({ count: z.int(), sample: z.array(z.string()) }).meta({
+        description:
+          'Those that policies would have held, and that name no `createdBy`: an enqueue like theirs is refused with `missing_field`, since nobody knows who may not approve it.',
+      }),
       since: z.string().nullable(),
       policies: z.array(
         z.object({
@@ -132,11 +136,21 @@ const tryPolicies = route({
     const { transfers } = await context.reads.transfers.find({ limit: mostTried })
     const query = payeesOf(policies, transfers)
     const payees = query.named.length === 0 ? undefined : await context.readPayees(query)
-    const all = transfers.map((one) => ({ id: one.id, caught: judge(policies, one, context, payees) }))
-    const judged = all.flatMap(({ id, caught }) => (caught === undefined ? [] : [{ id, caught }]))
+    const judged = transfers.flatMap((one) => {
+      const caught = judge(policies, one, context, payees)
+      return caught === undefined ? [] : [{ id: one.id, createdBy: one.createdBy, caught }]
+    })
+    const uncreated = judged.filter(
+      ({ createdBy, caught }) => createdBy === undefined && caught.some(({ verdict }) => verdict !== 'refuse'),
+    )
     return {
       untried,
-      ...{ tried: transfers.length, unjudged: all.length - judged.length, since: transfers.at(-1)?.createdAt ?? null },
+      ...{
+        tried: transfers.length,
+        unjudged: transfers.length - judged.length,
+        since: transfers.at(-1)?.createdAt ?? null,
+      },
+      uncreated: { count: uncreated.length, sample: uncreated.slice(0, sampleSize).map(({ id }) => id) },
       free: judged.filter(({ caught }) => caught.length === 0).length,
       policies: countByPolicy(judged),
     }

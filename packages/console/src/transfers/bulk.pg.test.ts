@@ -56,6 +56,39 @@ describe('a bulk action', async () => {
     expect(await engine.audit.list()).toEqual([])
   })
 
+  it('holds what nobody holds, and has in the audit whose hold it met', async () => {
+    const [own, others, free] = [await enqueue(), await enqueue(), await enqueue()]
+    await commit((tx) => engine.transfers.hold(tx, own.id, { actor: 'ada', reason: 'odd' }))
+    await commit((tx) => engine.transfers.hold(tx, others.id, { actor: 'bert', reason: 'the payee called' }))
+    const all = { accountId: 'acme' }
+    const done = await perform('hold', await preview('hold', all), all)
+    expect(done.json).toMatchObject({ done: true, count: 3, unfit: 0, unchanged: 2 })
+    expect(await engine.audit.list({ transferId: free.id })).toMatchObject([{ command: 'transfers.hold', reason }])
+    expect(await engine.audit.list({ transferId: others.id })).toMatchObject([
+      { actor: 'ada', reason, before: { holds: [{ actor: 'bert' }] }, after: { changed: false } },
+      { actor: 'bert' },
+    ])
+    const [entry] = await engine.audit.list({ command: 'transfers.bulk_hold' })
+    expect(entry).toMatchObject({ actor: 'ada', reason, after: { count: 3, unchanged: [own.id, others.id] } })
+    expect((await engine.transfers.holds(others.id))?.holds).toMatchObject([{ actor: 'bert' }])
+  })
+
+  it('shows beforehand how many it would be refused for', async () => {
+    const { id } = await enqueue()
+    await enqueue()
+    await commit((tx) => engine.transfers.cancel(tx, id))
+    for (const [action, unfit] of [
+      ['hold', 1],
+      ['cancel', 1],
+      ['release', 2],
+    ] as const) {
+      const { json } = await call(`POST /bulk/transfers/${action}`, {
+        body: { filter: { accountId: 'acme' }, dryRun: true },
+      })
+      expect(json, action).toMatchObject({ count: 2, unfit })
+    }
+  })
+
   it('happens once when two do it at once', async () => {
     for (let at = 0; at < 3; at += 1) await enqueue()
     const shown = await preview('cancel')

@@ -37,6 +37,13 @@ const bulkSchema = component(
     digest: z.string().meta({ description: 'Stands for the action, these transfers and their state.' }),
     accounts: z.int().meta({ description: 'Accounts that they are of.' }),
     sample: z.array(z.string()).meta({ description: 'The ids of the first ten.' }),
+    unfit: z.int().meta({
+      description: 'Those that are at a stage at which the action is refused, and so it is refused for all of them.',
+    }),
+    unchanged: z.int().meta({
+      description:
+        'Those of a hold that an operator held before: whoever ends that hold lets them go. The entry of the audit names them. 0 for a dry run.',
+    }),
   }),
 )
 
@@ -45,7 +52,10 @@ interface BulkAction {
   readonly name: 'hold' | 'release' | 'cancel' | 'approve' | 'reject'
   readonly permission: 'act' | 'approve'
   readonly summary: string
-  run(context: ConsoleContext, tx: Transaction, transfer: StoredTransfer, by: By): Promise<unknown>
+  /** Stages at which it may be done. */
+  readonly stages: readonly StoredTransfer['stage'][]
+  /** Resolves to false where it was so before. */
+  run(context: ConsoleContext, tx: Transaction, transfer: StoredTransfer, by: By): Promise<boolean>
 }
 
 /** Who acts, and why. */
@@ -56,36 +66,48 @@ interface By extends Pick<Person, 'actor' | 'roles'> {
 const actions: readonly BulkAction[] = [
   {
     ...{ name: 'hold', permission: 'act', summary: 'Holds all transfers of a filter, or none' },
-    async run({ engine }, tx, { id }, { actor, reason }) {
-      if (!(await engine.transfers.hold(tx, id, { actor, reason })))
-        throw refusal(409, `The transfer ${id} is held by an operator already.`, 'conflict')
-    },
+    stages: ['queued', 'held'],
+    // What somebody holds is held: whoever holds all of an account need not leave it out.
+    run: ({ engine }, tx, { id }, { actor, reason }) => engine.transfers.hold(tx, id, { actor, reason }),
   },
   {
     ...{ name: 'release', permission: 'act', summary: 'Releases all transfers of a filter, or none' },
+    stages: ['held', 'blocked', 'awaiting_funds'],
     async run({ engine }, tx, { id }, { actor, reason }) {
       if (!(await engine.transfers.release(tx, id, { actor, reason })))
         throw refusal(409, `The transfer ${id} is not held, blocked or waiting.`, 'conflict')
+      return true
     },
   },
   {
     ...{ name: 'cancel', permission: 'act', summary: 'Cancels all transfers of a filter, or none' },
-    run: ({ engine }, tx, { id }, { actor, reason }) => engine.transfers.cancel(tx, id, { actor, reason }),
+    stages: ['queued', 'held', 'awaiting_funds', 'blocked'],
+    run: async ({ engine }, tx, { id }, { actor, reason }) => {
+      await engine.transfers.cancel(tx, id, { actor, reason })
+      return true
+    },
   },
   {
     ...{ name: 'approve', permission: 'approve', summary: 'Approves all transfers of a filter, or none' },
-    run: ({ engine }, tx, { id }, { actor, roles, reason }) =>
-      engine.transfers.approve(tx, id, { actor, roles, note: reason }),
+    stages: ['held'],
+    run: async ({ engine }, tx, { id }, { actor, roles, reason }) => {
+      await engine.transfers.approve(tx, id, { actor, roles, note: reason })
+      return true
+    },
   },
   {
     ...{ name: 'reject', permission: 'approve', summary: 'Rejects all transfers of a filter, or none' },
-    run: ({ engine }, tx, { id }, { actor, reason }) => engine.transfers.reject(tx, id, { actor, reason }),
+    stages: ['held'],
+    run: async ({ engine }, tx, { id }, { actor, reason }) => {
+      await engine.transfers.reject(tx, id, { actor, reason })
+      return true
+    },
   },
 ]
 
 /** What a dry run shows: the digest changes with the action, with each transfer that enters or leaves, and with the state of each. */
-function describe(action: string, transfers: readonly StoredTransfer[]) {
-  const hash = createHash('sha256').update(action)
+function describe({ name, stages }: BulkAction, transfers: readonly StoredTransfer[]) {
+  const hash = createHash('sha256').update(name)
   for (const { id, stage, status, reason, request, updatedAt } of transfers)
     hash.update(
       `\n${JSON.stringify([id, stage, status, reason, request.amount.value, request.amount.currency, updatedAt])}`,
@@ -99,11 +121,13 @@ function describe(action: string, transfers: readonly StoredTransfer[]) {
     ...{ count: transfers.length, totals, digest: hash.digest('hex') },
     accounts: new Set(transfers.map(({ accountId }) => accountId)).size,
     sample: transfers.slice(0, 10).map(({ id }) => id),
+    unfit: transfers.filter(({ stage }) => !stages.includes(stage)).length,
   }
 }
 
-const bulkRoute = ({ name, permission, summary, run }: BulkAction) =>
-  route({
+function bulkRoute(action: BulkAction) {
+  const { name, permission, summary, run } = action
+  return route({
     ...{ tag: 'Bulk actions', method: 'post', about: 'accounts', permission, summary },
     id: `${name}Transfers`,
     path: `/bulk/transfers/${name}` as const,
@@ -114,7 +138,7 @@ const bulkRoute = ({ name, permission, summary, run }: BulkAction) =>
         throw new OutlayError('missing_field', 'The filter is empty; name at least one member.', { field: 'filter' })
       if (dryRun === true) {
         const found = await collectTransfers(context, subject, filter, { most: mostInBulk, signal })
-        return { done: false, ...describe(name, found) }
+        return { done: false, unchanged: 0, ...describe(action, found) }
       }
       if (expected === undefined)
         throw new OutlayError('missing_field', 'Send dryRun, or what the dry run has shown.', { field: 'expected' })
@@ -129,20 +153,23 @@ const bulkRoute = ({ name, permission, summary, run }: BulkAction) =>
           (await collect()).map(({ id }) => id),
         )
         const found = await collect()
-        const described = describe(name, found)
+        const described = describe(action, found)
         if (described.digest !== expected.digest || described.count !== expected.count)
           throw refusal(409, 'These are other transfers than the dry run has shown, or they have changed.', 'conflict')
+        const unchanged: string[] = []
         for (const transfer of found) {
           // Nobody waits for it any more: nothing of it is done.
           signal.throwIfAborted()
-          await run(context, tx, transfer, { ...person, reason })
+          if (!(await run(context, tx, transfer, { ...person, reason }))) unchanged.push(transfer.id)
         }
         const { count, digest } = described
-        await record({ command: `transfers.bulk_${name}`, reason, after: { filter, count, digest } })
-        return { done: true, ...described }
+        const after = { filter, count, digest, ...(unchanged.length === 0 ? {} : { unchanged }) }
+        await record({ command: `transfers.bulk_${name}`, reason, after })
+        return { done: true, unchanged: unchanged.length, ...described }
       })
     },
   })
+}
 
 /** Actions on all transfers of a filter. */
 export const bulkActions = actions.map(bulkRoute)

@@ -18,7 +18,15 @@ const members = {
   stage: z.enum(stages).optional(),
   status: z.enum(transferStatuses).optional(),
   reason: text.optional(),
+  amount: z
+    .string()
+    .regex(/^\d{1,30}(\.\d{1,18})?$/, 'is no decimal string')
+    .optional()
+    .meta({ description: 'That was asked for; 12.5 and 12.50 are one amount.' }),
   currency: text.optional(),
+  payee: text
+    .optional()
+    .meta({ description: "The id of the payee's address, or the name of one that was given in full." }),
   batchId: text.optional(),
   metadata: metadata.optional().meta({ description: 'One to five pairs; in a query `metadata[name]=value`.' }),
   createdAfter: moment.optional(),

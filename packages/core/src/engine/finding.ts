@@ -10,7 +10,7 @@ import type { FindTransfers } from './engine.ts'
 import { checkAccountId, readTime } from './enqueueing.ts'
 
 const names = [
-  ...['accountId', 'gateway', 'stage', 'status', 'reason', 'currency', 'metadata', 'batchId'],
+  ...['accountId', 'gateway', 'stage', 'status', 'reason', 'amount', 'currency', 'payee', 'metadata', 'batchId'],
   ...['createdAfter', 'createdBefore', 'limit', 'cursor'],
 ]
 
@@ -26,10 +26,23 @@ const maxPairs = 5
 /** Checks a search, before any SQL; throws `invalid_request` or `invalid_id` with the field. */
 export function readQuery(given: FindTransfers): TransferQuery {
   checkNames(given, names)
-  const { accountId, gateway, stage, status, reason, currency, metadata, limit = defaultLimit, cursor, batchId } = given
+  const {
+    accountId,
+    gateway,
+    stage,
+    status,
+    reason,
+    amount,
+    currency,
+    payee,
+    metadata,
+    limit = defaultLimit,
+    cursor,
+    batchId,
+  } = given
   refuseForgotten(given)
   if (accountId !== undefined) checkAccountId(accountId)
-  for (const [name, text] of Object.entries({ gateway, reason, currency })) {
+  for (const [name, text] of Object.entries({ gateway, reason, currency, payee })) {
     if (text !== undefined && !isText(text)) throw refuse(name, 'must be text that is not empty')
   }
   if (stage !== undefined && !stages.includes(stage)) throw refuse('stage', `must be one of ${stages.join(', ')}`)
@@ -37,11 +50,13 @@ export function readQuery(given: FindTransfers): TransferQuery {
     throw refuse('status', `must be one of ${transferStatuses.join(', ')}`)
   if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit)
     throw refuse('limit', `must be a whole number from 1 to ${maxLimit}`)
+  if (amount !== undefined && !(isText(amount) && /^\d{1,30}(\.\d{1,18})?$/.test(amount)))
+    throw refuse('amount', 'must be a decimal string, such as 1250.00')
   if (batchId !== undefined && !Id.is(batchId)) throw refuse('batchId', 'must be the id of a batch')
   if (Object.keys(metadata ?? {}).length > maxPairs) throw refuse('metadata', `must have at most ${maxPairs} pairs`)
   if (cursor !== undefined && !Id.is(cursor)) throw refuse('cursor', 'must be the nextCursor of the page before')
   return {
-    ...{ accountId, gateway, stage, status, reason, currency, limit, cursor, batchId },
+    ...{ accountId, gateway, stage, status, reason, amount, currency, payee, limit, cursor, batchId },
     metadata: Metadata.parse(metadata),
     createdAfter: readTime(given.createdAfter, 'createdAfter') ?? undefined,
     createdBefore: readTime(given.createdBefore, 'createdBefore') ?? undefined,

@@ -9,8 +9,12 @@ export interface TransferQuery {
   readonly stage?: Stage | undefined
   readonly status?: TransferStatus | undefined
   readonly reason?: string | undefined
+  /** That was asked for: a decimal string; 12.5 and 12.50 are one amount. */
+  readonly amount?: string | undefined
   /** In any case of its letters. */
   readonly currency?: string | undefined
+  /** The id of the payee's address or the name of one that was given in full, in any case of its letters. */
+  readonly payee?: string | undefined
   /** The transfer has all of these pairs; at most five. */
   readonly metadata?: Metadata | undefined
   readonly batchId?: string | undefined

@@ -27,6 +27,7 @@ const refusalWords: Readonly<Record<NonNullable<Waiting['refusal']>, string>> = 
 /** The queue of who is logged in: what waits for approval, and what they may decide. */
 export function ApprovalsPage() {
   const person = useContext(PersonContext)
+  const may = useMay()
   const [search] = useSearchParams()
   const cursor = search.get('cursor') ?? undefined
   const accountId = search.get('accountId') ?? undefined
@@ -35,6 +36,10 @@ export function ApprovalsPage() {
   const [decision, decide] = useState<Decision>()
   const entries = queue.data?.approvals ?? []
   const selected = entries.filter(({ transfer }) => chosen.has(transfer.id))
+  // Those that the person may approve.
+  const open = entries.flatMap(({ transfer, refusal }) =>
+    refusal === null && may('approve', transfer.accountId) ? [transfer.id] : [],
+  )
   const toggle = (id: string) =>
     choose((before) => (before.has(id) ? new Set([...before].filter((one) => one !== id)) : new Set([...before, id])))
   return (
@@ -73,17 +78,29 @@ export function ApprovalsPage() {
                 What a <Link href="/policies">policy</Link> holds for approval appears here.
               </Empty>
             ) : (
-              <ul className="queue">
-                {approvals.map((one) => (
-                  <Entry
-                    key={one.transfer.id}
-                    of={one}
-                    isChosen={chosen.has(one.transfer.id)}
-                    onToggle={() => toggle(one.transfer.id)}
-                    onDecide={(verb) => decide({ verb, about: [one] })}
-                  />
-                ))}
-              </ul>
+              <>
+                {open.length < 2 ? null : (
+                  <label className="check">
+                    <input
+                      type="checkbox"
+                      checked={open.every((id) => chosen.has(id))}
+                      onChange={({ target }) => choose(new Set(target.checked ? open : []))}
+                    />
+                    Choose all {writeCount(open.length)} on this page that you may approve
+                  </label>
+                )}
+                <ul className="queue">
+                  {approvals.map((one) => (
+                    <Entry
+                      key={one.transfer.id}
+                      of={one}
+                      isChosen={chosen.has(one.transfer.id)}
+                      onToggle={() => toggle(one.transfer.id)}
+                      onDecide={(verb) => decide({ verb, about: [one] })}
+                    />
+                  ))}
+                </ul>
+              </>
             )}
             {cursor === undefined && nextCursor === null ? null : (
               <nav aria-label="Pages of the queue" className="pager">

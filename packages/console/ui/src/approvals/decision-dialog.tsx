@@ -3,7 +3,9 @@ import { useState } from 'react'
 import { type Answer, call, Refusal } from '../api/client.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'
 import { Money, toWords, writeCount } from '../parts/format.tsx'
+import { SumList } from '../transfers/totals.tsx'
 import type { Decision, Waiting } from './approvals-page.tsx'
+import { addDecimals } from './sum.ts'
 
 type Now = Answer<'GET /transfers/:transferId'>
 
@@ -22,6 +24,13 @@ function findChanges({ transfer, held }: Waiting, now: Now): readonly string[] {
   if (changes.length === 0 && updatedAt !== transfer.updatedAt) changes.push('it was written to')
   return changes
 }
+
+/** What a decision comes to, by currency. */
+const sumOf = (about: readonly Waiting[]) =>
+  [...Map.groupBy(about, ({ transfer }) => transfer.amount.currency)].map(([currency, ones]) => ({
+    ...{ currency, count: ones.length, status: ones.length === 1 ? 'transfer' : 'transfers' },
+    amount: addDecimals(ones.map(({ transfer }) => transfer.amount.value)),
+  }))
 
 /** What became of each entry of a decision. */
 type Outcomes = ReadonlyMap<string, string>
@@ -93,6 +102,11 @@ export function DecisionDialog({
             }
       }
     >
+      {about.length < 2 ? null : (
+        <div className="preview">
+          <SumList totals={sumOf(about)} />
+        </div>
+      )}
       <ul className="decisions">
         {about.map((one, at) => (
           <Entry key={one.transfer.id} of={one} now={readings[at]?.data} outcome={outcomes.get(one.transfer.id)} />
@@ -118,14 +132,15 @@ function Entry({
   readonly outcome: string | undefined
 }) {
   const changes = now === undefined || outcome !== undefined ? [] : findChanges(one, now)
-  const { counterparty, addressId } = one.transfer.destination
+  const { accountId, destination } = one.transfer
+  const { counterparty, addressId } = destination
   return (
     <li>
       <span>
         <strong>
           <Money {...one.transfer.amount} />
         </strong>{' '}
-        to {counterparty?.name ?? addressId ?? 'unknown'}
+        to {counterparty?.name ?? addressId ?? 'unknown'} <span className="muted">of {accountId}</span>
       </span>
       {now === undefined ? (
         <span className="muted" role="status">

@@ -47,13 +47,13 @@ export function Charts() {
           <Failed error={stats.error} />
         )
       ) : (
-        <Drawn buckets={stats.data} />
+        <Drawn buckets={stats.data} span={spanMs / 1_000} />
       )}
     </Panel>
   )
 }
 
-function Drawn({ buckets }: { readonly buckets: readonly Bucket[] }) {
+function Drawn({ buckets, span }: { readonly buckets: readonly Bucket[]; readonly span: number }) {
   if (buckets.length === 0) return <p className="muted">Nothing was counted in this time.</p>
   const line = (label: string, tone: Series['tone'], read: (one: Bucket) => number | null): Series => ({
     ...{ label, tone, values: buckets.map(read) },
@@ -65,6 +65,7 @@ function Drawn({ buckets }: { readonly buckets: readonly Bucket[] }) {
         <LineChart
           title="Transfers"
           times={times}
+          span={span}
           write={writeCount}
           series={[
             line('enqueued', 'busy', ({ enqueued }) => enqueued),
@@ -76,6 +77,7 @@ function Drawn({ buckets }: { readonly buckets: readonly Bucket[] }) {
         <LineChart
           title="Time to accepted"
           times={times}
+          span={span}
           write={writeSpan}
           series={[
             line('half within', 'good', ({ toAccepted }) => toAccepted.p50Ms),
@@ -85,6 +87,7 @@ function Drawn({ buckets }: { readonly buckets: readonly Bucket[] }) {
         <LineChart
           title="Time to final"
           times={times}
+          span={span}
           write={writeSpan}
           series={[
             line('half within', 'good', ({ toFinal }) => toFinal.p50Ms),

@@ -13,13 +13,16 @@ interface Drawing {
   readonly title: string
   /** Seconds since 1970. */
   readonly times: readonly number[]
+  /** How long before now it begins, in seconds: a few counts alone would span years. */
+  readonly span: number
   readonly series: readonly Series[]
   readonly write: (value: number) => string
 }
 
 const height = 180
 
-function draw(into: HTMLElement, { times, series, write }: Drawing): UPlot {
+function draw(into: HTMLElement, { times, span, series, write }: Drawing): UPlot {
+  const now = Date.now() / 1_000
   const style = getComputedStyle(document.documentElement)
   // A canvas knows no variables: each colour is resolved by an element that has it.
   const probe = document.createElement('span')
@@ -40,7 +43,10 @@ function draw(into: HTMLElement, { times, series, write }: Drawing): UPlot {
       height,
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { size: 6 } },
-      scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+      scales: {
+        x: { range: (_, min, max) => [Math.min(min, now - span), Math.max(max, now)] },
+        y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
+      },
       axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => write(tick)) }],
       series: [
         {},
@@ -62,15 +68,15 @@ function draw(into: HTMLElement, { times, series, write }: Drawing): UPlot {
 /** Lines over time. What they show stands in a table beside it, too. */
 export function LineChart(drawing: Drawing) {
   const place = useRef<HTMLDivElement>(null)
-  const { title, times, series, write } = drawing
-  const key = JSON.stringify([times, series])
+  const { title, times, span, series, write } = drawing
+  const key = JSON.stringify([times, span, series])
   useEffect(() => {
     const into = place.current
     if (into === null) return
-    let chart = draw(into, { title, times, series, write })
+    let chart = draw(into, { title, times, span, series, write })
     const again = () => {
       chart.destroy()
-      chart = draw(into, { title, times, series, write })
+      chart = draw(into, { title, times, span, series, write })
     }
     const resized = new ResizeObserver(() => chart.setSize({ width: Math.max(200, into.clientWidth), height }))
     resized.observe(into)

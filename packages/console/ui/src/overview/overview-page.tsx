@@ -76,7 +76,7 @@ function Backlog() {
             {writeCount(counts.settled)} settled ·{' '}
             {counts.workers.listening === 0
               ? 'no worker listens'
-              : `${counts.workers.listening} workers listen, ${counts.workers.claiming} claim`}
+              : `${counts.workers.listening} ${counts.workers.listening === 1 ? 'worker listens' : 'workers listen'}, ${counts.workers.claiming} ${counts.workers.claiming === 1 ? 'claims' : 'claim'}`}
           </p>
         </section>
       )}

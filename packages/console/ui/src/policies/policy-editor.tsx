@@ -52,6 +52,13 @@ const templates = {
   Refuse: { name: 'no-wires', when: { rails: ['wire'] }, refuse: 'no wires' },
 } as const
 
+/** A name that no policy has yet: `large`, then `large-2`. */
+function findFreeName(wanted: string, policies: readonly Record<string, unknown>[]): string {
+  let name = wanted
+  for (let at = 2; policies.some((one) => one['name'] === name); at += 1) name = `${wanted}-${at}`
+  return name
+}
+
 /** Edits all policies as one text, says in words what it means, and sets it in place of the version that somebody began with, and of no other. */
 export function PolicyEditor({
   begun,
@@ -72,7 +79,10 @@ export function PolicyEditor({
   const change = policies === undefined ? undefined : describeChange(begun.policies, policies)
   const isOvertaken = newest.version !== begun.version
   const overtaken = isOvertaken ? <Overtaken begun={begun} newest={newest} /> : undefined
-  const add = (template: object) => setText(JSON.stringify([...(policies ?? []), template], null, 2))
+  const add = (template: { readonly name: string }) => {
+    const name = findFreeName(template.name, policies ?? [])
+    setText(JSON.stringify([...(policies ?? []), { ...template, name }], null, 2))
+  }
   return (
     <Panel
       title={`In place of version ${begun.version}`}

@@ -50,17 +50,22 @@ export function Trial({
             )}
             , {writeCount(said.free)} would have gone to the queue.
             {said.unjudged === 0 ? '' : ` ${writeCount(said.unjudged)} could not be judged.`}
-            {said.untried.length === 0 ? '' : ` Not tried: ${said.untried.join(', ')}, which ask what was paid before.`}
+            {said.untried.length === 0
+              ? ''
+              : ` Not tried, since that depends on what was paid before: ${said.untried.join(', ')}.`}
           </p>
+          {said.uncreated.count === 0 ? null : (
+            <p className="changed">
+              {writeCount(said.uncreated.count)} of those that would be held have no creator, and would be{' '}
+              <strong>refused</strong> instead: your application has to give <code>createdBy</code>. Such as{' '}
+              <Samples of={said.uncreated.sample} />
+            </p>
+          )}
           <ul className="plain">
             {said.policies.map(({ policy, verdict, count, sample }) => (
               <li key={policy}>
                 <Badge tone={tones[verdict]}>{verdict}</Badge> <strong>{policy}</strong> {writeCount(count)}, such as{' '}
-                {sample.slice(0, 2).map((id) => (
-                  <Link key={id} href={`/transfers/${id}`} className="mono">
-                    {id}{' '}
-                  </Link>
-                ))}
+                <Samples of={sample} />
               </li>
             ))}
           </ul>
@@ -69,3 +74,10 @@ export function Trial({
     </div>
   )
 }
+
+const Samples = ({ of: ids }: { readonly of: readonly string[] }) =>
+  ids.slice(0, 2).map((id) => (
+    <Link key={id} href={`/transfers/${id}`} className="mono">
+      {id}{' '}
+    </Link>
+  ))

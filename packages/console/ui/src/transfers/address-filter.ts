@@ -8,7 +8,19 @@ export type Filter = Omit<Api['GET /transfers']['query'], 'limit' | 'cursor'>
 export type Transfer = Answer<'GET /transfers'>['transfers'][number]
 
 const names: readonly string[] = [
-  ...['accountId', 'gateway', 'stage', 'status', 'reason', 'currency', 'batchId', 'createdAfter', 'createdBefore'],
+  ...[
+    'accountId',
+    'gateway',
+    'stage',
+    'status',
+    'reason',
+    'amount',
+    'currency',
+    'payee',
+    'batchId',
+    'createdAfter',
+    'createdBefore',
+  ],
 ]
 
 /** Reads the filter from the parameters of an address: those that the API has itself. */

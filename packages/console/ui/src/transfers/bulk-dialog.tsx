@@ -47,12 +47,16 @@ export function BulkDialog({
               effect: <p>{bulkVerbs[verb]} All of it is done in one transaction, or nothing.</p>,
               verb: shown === undefined ? capitalize(verb) : `${capitalize(verb)} ${writeCount(shown.count)}`,
               isDangerous: verb === 'cancel' || verb === 'reject',
-              isReady: shown !== undefined && shown.count > 0 && !preview.isFetching,
+              isReady: shown !== undefined && shown.count > 0 && shown.unfit === 0 && !preview.isFetching,
               async run(reason) {
                 if (shown === undefined) throw new Error('Wait for the preview.')
                 const expected = { count: shown.count, digest: shown.digest }
                 const done = await call(`POST /bulk/transfers/${verb}`, { body: { filter, expected, reason } })
-                return `${capitalize(verb)}: done with ${writeCount(done.count)} transfers. The audit has an entry.`
+                const before =
+                  done.unchanged === 0
+                    ? ''
+                    : ` ${writeCount(done.unchanged)} of them somebody held before: whoever ends that hold lets them go.`
+                return `${capitalize(verb)}: done with ${writeCount(done.count)} transfers.${before} The audit has an entry.`
               },
             }
       }
@@ -76,6 +80,12 @@ export function BulkDialog({
               {shown.accounts === 1 ? 'account' : 'accounts'}
             </p>
             <SumList totals={shown.totals} />
+            {shown.unfit === 0 ? null : (
+              <p className="changed" role="status">
+                {shown.unfit === shown.count ? 'None of them is' : `${writeCount(shown.unfit)} of them are not`} at a
+                stage at which this can be done. Narrow the list by a stage, and begin again.
+              </p>
+            )}
             <details>
               <summary>The first {shown.sample.length}</summary>
               <ul className="mono">

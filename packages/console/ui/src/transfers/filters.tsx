@@ -34,7 +34,7 @@ export function StageTabs({ filter, set }: { readonly filter: Filter; readonly s
   )
 }
 
-const texts = ['accountId', 'gateway', 'currency', 'reason', 'batchId'] as const
+const texts = ['amount', 'currency', 'payee', 'accountId', 'gateway', 'reason', 'batchId'] as const
 const times = ['createdAfter', 'createdBefore'] as const
 
 /** What narrows the list, one by one, each of which can be taken away. */
@@ -65,7 +65,8 @@ export function FilterForm({ filter, set }: { readonly filter: Filter; readonly 
     const read = (name: string) => String(form.get(name) ?? '').trim()
     const moments = times.map((name) => [name, read(name) === '' ? '' : new Date(read(name)).toISOString()] as const)
     const others = [...texts, 'status'].map((name) => [name, read(name)] as const)
-    set(Object.fromEntries([...others, ...moments]))
+    // People write thousands apart.
+    set({ ...Object.fromEntries([...others, ...moments]), amount: read('amount').replaceAll(',', '') })
     setOpen(false)
   }
   return (

@@ -28,13 +28,22 @@ async function findOne(text: string, { accountId }: Filter): Promise<string | un
   return accountId === undefined ? undefined : (await tried(call('GET /transfers/by-key', { query })))?.transfer.id
 }
 
-/** Searches: `name=value` narrows by metadata, and anything else is an id or a key, which opens its transfer. */
+const thousands = /^\d{1,3}(,\d{3})*(\.\d{1,18})?$|^\d{1,30}(\.\d{1,18})?$/
+
+/**
+ * Searches: an id or a key opens its transfer. `name=value` narrows by metadata, a number by the amount, and a text without digits by the
+ * payee.
+ */
 export function SearchBox({
   filter,
   onPair,
+  onAmount,
+  onPayee,
 }: {
   readonly filter: Filter
   readonly onPair: (name: string, value: string) => void
+  readonly onAmount: (amount: string) => void
+  readonly onPayee: (name: string) => void
 }) {
   const [text, setText] = useState('')
   const [said, setSaid] = useState('')
@@ -52,6 +61,11 @@ export function SearchBox({
     try {
       const id = await findOne(wanted, filter)
       if (id !== undefined) return go(`/transfers/${id}`)
+      if (thousands.test(wanted) || !/\d/.test(wanted)) {
+        setText('')
+        setSaid('')
+        return thousands.test(wanted) ? onAmount(wanted.replaceAll(',', '')) : onPayee(wanted)
+      }
       const more = filter.accountId === undefined ? ' To find it by its key, filter by its account first.' : ''
       setSaid(`No transfer has this id${filter.accountId === undefined ? '' : ' or key'}.${more}`)
     } catch (error) {
@@ -63,8 +77,8 @@ export function SearchBox({
       <form className="search" onSubmit={(event) => void search(event)}>
         <input
           type="search"
-          aria-label="Find by id, id at the service, key, or metadata as name=value"
-          placeholder="Id, id at the service, key, or order=1042"
+          aria-label="Find by id, id at the service, key, amount, payee, or metadata as name=value"
+          placeholder="Id, key, amount, payee, or order=1042"
           value={text}
           onChange={(event) => {
             setText(event.target.value)

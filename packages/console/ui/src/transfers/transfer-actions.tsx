@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { call, type Place } from '../api/client.ts'
 import { useMay } from '../api/permissions.ts'
 import { type Action, ActionDialog } from '../parts/action-dialog.tsx'
+import { groupDigits } from '../parts/format.tsx'
 import type { Timeline } from './timeline.ts'
 
 /** What can be done with one transfer. */
@@ -24,7 +25,8 @@ function fittingVerbs(
   if (isBlocked) verbs.push('resolve')
   if (isBlocked || stage === 'awaiting_funds' || findReleasable(held, may('approve', accountId)).length > 0)
     verbs.push('release')
-  if (['queued', 'awaiting_funds', 'held'].includes(stage)) verbs.push('hold', 'cancel')
+  if (['queued', 'held'].includes(stage)) verbs.push('hold')
+  if (['queued', 'awaiting_funds', 'held'].includes(stage)) verbs.push('cancel')
   if (stage === 'settled' && ['failed', 'canceled'].includes(status) && resubmittedAs === null) verbs.push('resubmit')
   return verbs
 }
@@ -99,7 +101,7 @@ const simple = { hold: 'hold', cancel: 'cancel', reject: 'reject' } as const
 function actionOf({ verb, of, holds }: Chosen, fields: Readonly<Record<string, string>>): Action {
   const { transfer } = of
   const params = { transferId: transfer.id }
-  const title = `${titles[verb]} ${transfer.amount.value} ${transfer.amount.currency}`
+  const title = `${titles[verb]} ${groupDigits(transfer.amount.value)} ${transfer.amount.currency}`
   if (verb === 'approve')
     return {
       ...{
@@ -150,7 +152,11 @@ const releaseAction = (
 ): Action => ({
   ...{ title, verb: 'Release', isReady: holds.length === 0 || hold !== '' },
   effect: (
-    <p>One hold ends, or what is blocked or waits returns to the queue with its own key. An approval stays missing.</p>
+    <p>
+      {holds.length === 0
+        ? 'It returns to the queue, and is sent again with its own key.'
+        : 'That hold ends. What else holds it stays; with the last of it the transfer is sent.'}
+    </p>
   ),
   async run(reason) {
     const chosen = holds.find((one) => keyOf(one) === hold)
@@ -255,14 +261,20 @@ function Fields({
         put={(value) => put('hold', value)}
         options={[
           ...(fields['hold'] === '' ? ([['', 'choose']] as const) : []),
-          ...holds.map((one) => [keyOf(one), `${keyOf(one)}: ${one.why}`] as const),
+          ...holds.map(
+            (one) => [keyOf(one), `${[one.name, one.policy].filter(Boolean).join(' ')}: ${one.why}`] as const,
+          ),
         ]}
       />
     )
   if (verb === 'resubmit')
     return (
       <>
-        {text('amount', 'Amount', `leave it empty for ${transfer.amount.value} ${transfer.amount.currency}`)}
+        {text(
+          'amount',
+          'Amount',
+          `leave it empty for ${groupDigits(transfer.amount.value)} ${transfer.amount.currency}`,
+        )}
         {text('addressId', 'Address', 'an id of the same kind; leave it empty to pay the same one')}
         {otherGateways.length === 0 ? null : (
           <Choice

@@ -69,7 +69,7 @@ function BulkMenu({ onChoose }: { readonly onChoose: (verb: BulkVerb) => void })
   return (
     <Menu.Root>
       <Menu.Trigger className="button">Act on all of these ▾</Menu.Trigger>
-      <Menu.Portal>
+      <Menu.Portal container={document.querySelector<HTMLElement>('main')}>
         <Menu.Positioner sideOffset={6} align="end" className="over">
           <Menu.Popup className="menu">
             {verbs.map((verb) => (
@@ -102,7 +102,12 @@ export function TransfersPage() {
       }
     >
       <div className="toolbar">
-        <SearchBox filter={filter} onPair={(name, value) => set({ [`metadata[${name}]`]: value })} />
+        <SearchBox
+          filter={filter}
+          onPair={(name, value) => set({ [`metadata[${name}]`]: value })}
+          onAmount={(amount) => set({ amount })}
+          onPayee={(payee) => set({ payee })}
+        />
         <FilterForm filter={filter} set={set} />
       </div>
       <StageTabs filter={filter} set={set} />
