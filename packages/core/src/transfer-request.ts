@@ -22,22 +22,22 @@ import {
 } from './input.ts'
 import { Limits } from './limits.ts'
 import { flowOf } from './transfer-flow.ts'
-import type { TransferType } from './transfer-type.ts'
-import { pegProblem, type ValueType } from './value-type.ts'
+import type { TransferType, TransferTypeName } from './transfer-type.ts'
+import { pegProblem, type ValueType, type ValueTypeName } from './value-type.ts'
 
 /** Where value comes from, as it is sent on create. Specification: "Transfer", TransferEndpoint. */
 export interface TransferSource {
   /** Omitted only for an inbound wire. */
   readonly addressId?: string | undefined
-  readonly valueType: string
-  readonly transferType: string
+  readonly valueType: ValueTypeName
+  readonly transferType: TransferTypeName
 }
 
 /** Where value goes, as it is sent on create. */
 export interface TransferDestination {
   readonly addressId: string
-  readonly valueType: string
-  readonly transferType: string
+  readonly valueType: ValueTypeName
+  readonly transferType: TransferTypeName
   /** Outbound wire only, at most 140 characters. */
   readonly wireMemo?: string | undefined
 }

@@ -1,5 +1,6 @@
 import type { Metadata } from '../metadata.ts'
 import type { TransferStatus } from '../transfer-status.ts'
+import type { ValueTypeName } from '../value-type.ts'
 import type { Stage, StoredTransfer } from './stored-transfer.ts'
 
 /** Which transfers are wanted, as a backend gets it: checked, with moments in UTC. An absent member does not narrow the result. */
@@ -10,7 +11,7 @@ export interface TransferQuery {
   readonly status?: TransferStatus | undefined
   readonly reason?: string | undefined
   /** In any case of its letters. */
-  readonly currency?: string | undefined
+  readonly currency?: ValueTypeName | undefined
   /** The transfer has all of these pairs; at most five. */
   readonly metadata?: Metadata | undefined
   readonly batchId?: string | undefined
