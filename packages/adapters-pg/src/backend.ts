@@ -125,7 +125,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
     migrationSql: () => writeMigrations(queueSchema, plan()),
     check: () => check(driver, schema, queueSchema, plan().migrations),
-    enqueue: createEnqueue(driver, tokens, notify),
+    enqueue: createEnqueue(driver, { schema, tokens }, notify),
     get: transfers.get,
     getByKey: transfers.getByKey,
     areStored: createStoredKeys(driver, tokens),

@@ -69,6 +69,7 @@ export const errorCodes = [
   'environment_mismatch',
   'database_unfamiliar',
   'not_migrated',
+  'insufficient_privilege',
   'schema_too_new',
   'queue_version_untested',
   'webhook_signature_invalid',

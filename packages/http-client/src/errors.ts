@@ -23,6 +23,7 @@ const ownCodes: ReadonlySet<string> = new Set<ErrorCode>([
   'aborted',
   'no_transaction',
   'not_migrated',
+  'insufficient_privilege',
   'schema_too_new',
   'queue_version_untested',
   'webhook_signature_invalid',
