@@ -1,4 +1,4 @@
-import { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import { expect, it } from 'vitest'
 import { postgres } from './backend.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
@@ -45,6 +45,9 @@ it.each<[string, () => unknown]>([
   ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],
   ['driver: must be a driver, such as pgDriver(pool)', () => postgres({ driver: pool as never })],
   ['driver: must be a driver, such as pgDriver(pool)', () => postgres({} as never)],
+  ['driver: must be a driver, such as pgDriver(pool)', () => postgres(pool as never)],
+  ['driver: must be a driver, such as pgDriver(pool)', () => postgres(undefined as never)],
+  ['pool: must be a pool of node-postgres', () => pgDriver(new Client() as never)],
   ['at most 51 characters; got "My Schema".', () => postgres({ driver, schema: 'My Schema' })],
   ['pool: must be a pool of node-postgres', () => pgDriver('postgres://localhost' as never)],
   ['pool: must be a pool of node-postgres', () => kyselyDriver({ db: unused, pool: unused })],

@@ -157,7 +157,7 @@ const readLeg = (
   catalog: Catalog,
   mayBeInline = false,
 ): Leg | undefined => {
-  const input = enter(parent, members[side])
+  const input = enter(parent, members[side], false, [members.addressId, members.valueType, members.transferType])
   if (input === undefined) return undefined
   refuseResponseOnly(input, responseOnlyOnLeg)
   const value = readName(input, members.valueType, valueTypeOf(catalog))
@@ -177,7 +177,7 @@ const readAmount = (
   source: Leg | undefined,
   destination: Leg | undefined,
 ): Amount | undefined => {
-  const input = enter(parent, members.amount)
+  const input = enter(parent, members.amount, false, [members.value, members.currency])
   if (input === undefined) return undefined
   const currency = readName(input, members.currency, valueTypeOf(catalog))
   // With a quote, the other side has an amount of its own.

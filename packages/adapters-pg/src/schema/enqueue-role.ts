@@ -31,6 +31,7 @@ const patienceMs = 10_000
 /** The error to throw in place of what Postgres says to an enqueue of a role without rights, or into a schema that is not there. */
 export async function explainEnqueue<Tx>(driver: Driver<Tx>, schema: string, error: unknown): Promise<unknown> {
   if (hasSqlState(error, /^(3F000|42P01|42883)$/)) return notMigrated(schema, error)
+  if (hasSqlState(error, /^25P02$/)) return failedBefore(error)
   if (!hasSqlState(error, /^42501$/)) return error
   const found = driver.maxConnections === 1 ? [] : await readRoles(driver, schema)
   return new OutlayError('insufficient_privilege', describe(schema, readFirst(readRole, found)), { cause: error })
@@ -60,6 +61,16 @@ function describe(schema: string, found: ReturnType<typeof readRole> | undefined
         : `as an administrator: grant "${enqueuing}" to ${whom}`
   return `${role} may not enqueue in the schema "${schema}"; ${cure}. The transaction has failed: roll it back.`
 }
+
+/** With the code of Postgres, which a host may know. */
+const failedBefore = (cause: unknown) =>
+  Object.assign(
+    new Error(
+      'An earlier statement of the transaction has failed, and Postgres carries out nothing more in it. Roll it back, and see the error of that statement.',
+      { cause },
+    ),
+    { code: '25P02' },
+  )
 
 const notMigrated = (schema: string, cause: unknown) =>
   new OutlayError(
