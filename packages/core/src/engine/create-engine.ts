@@ -156,10 +156,7 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     unsubscribe: (tx, name, removal) => unsubscribe(backend, tx, name, removal),
     async webhook(webhook, { accountId, gateway: named }) {
       const { verifiers, telemetry } = options
-      if (verifiers === undefined)
-        throw new Error(
-          'Give createEngine() `webhooks` to receive webhooks, such as httpWebhooks({ secrets }) of @outlay/http-client.',
-        )
+      if (verifiers === undefined) throw new Error('Give createEngine() `webhooks`, such as httpWebhooks({ secrets }).')
       checkAccountId(accountId)
       const at = { gateway: gateways.choose(named), accountId }
       const verifier = verifiers(at.gateway)
