@@ -8,6 +8,7 @@ const tests = (suffix: string) => [
   `scripts/**/*${suffix}`,
   `simulator/src/**/*${suffix}`,
   `site/src/**/*${suffix}`,
+  `stacks/src/**/*${suffix}`,
 ]
 
 /** Tests beside their sources that run whole programs. */

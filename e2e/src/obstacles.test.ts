@@ -169,6 +169,22 @@ describe('a gateway that does not get through', async () => {
     () => expectReason({ baseUrl: `https://localhost:${tlsPort}` }, 'misconfigured', /SELF_SIGNED/, /certificate/),
   )
 
+  it.skipIf(certificate === undefined)('has that reason where only polls meet it (needs openssl)', async () => {
+    let baseUrl = `http://127.0.0.1:${port}`
+    await using host = await open({ baseUrl: () => baseUrl, tokenUrl: `http://127.0.0.1:${port}/oauth2/token` })
+    await host.reach({ stage: 'submitted' })
+    baseUrl = `https://localhost:${tlsPort}`
+    await host.pool.query('update outlay.transfer set next_poll_at = now()')
+    await host.reach({ reason: 'misconfigured', stage: 'submitted' })
+    expect(host.warnings).toMatchObject([{ reason: 'misconfigured', accountId: 'acme' }])
+    const doctor = await host.outlay('doctor')
+    expect(doctor.text).toMatch(/misconfigured\n.*1 submitted transfer of acme.*, whose status is not read, for /)
+    expect(doctor.text).toContain('certificate')
+    const { text } = await host.outlay('transfers', 'list', '--stuck')
+    expect(text).toContain('a poll of its status: the gateway is not configured correctly')
+    expect(text).toContain('certificate')
+  })
+
   it('with a wrong secret: the credentials are refused, which the log says, too', async () => {
     await using host = await open({ baseUrl: `http://127.0.0.1:${port}/denying` })
     await host.reach({ reason: 'unauthenticated', attempt: 1 })

@@ -138,6 +138,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, readonly [meaning: string
     'The database is a copy, or it was moved, and it has not been adopted.',
     'Run `outlay adopt-database` if it is the one to pay from.',
   ],
+  insufficient_privilege: [
+    'The database role of the transaction may not enqueue.',
+    'Run the grant, or the `outlay roles`, that the message names.',
+  ],
   not_migrated: ['The schema lacks migrations of this release.', 'Run `outlay migrate`, then start again.'],
   schema_too_new: ['The schema is of a newer release that this one cannot work with.', 'Install that release.'],
   queue_version_untested: [

@@ -125,7 +125,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     migrate: (onStep) => migrate(driver, queueSchema, { ...plan(), onStep }),
     migrationSql: () => writeMigrations(queueSchema, plan()),
     check: () => check(driver, schema, queueSchema, plan().migrations),
-    enqueue: createEnqueue(driver, tokens, notify),
+    enqueue: createEnqueue(driver, { schema, tokens }, notify),
     get: transfers.get,
     getByKey: transfers.getByKey,
     areStored: createStoredKeys(driver, tokens),
@@ -242,9 +242,10 @@ const nameSome = (names: readonly string[]): string =>
   names.length <= 6 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`
 
 function checkOptions<Tx>(options: PostgresOptions<Tx>): void {
+  // First the driver: all that a pool in its place has would be an unknown option.
+  checkDriver<Tx>((options as Partial<typeof options> | undefined)?.driver)
   checkNames(options, optionNames)
-  const { driver, notify = true, deployment } = options
-  checkDriver<Tx>(driver)
+  const { notify = true, deployment } = options
   checkFlag(notify, 'notify')
   checkDeployment(deployment)
 }

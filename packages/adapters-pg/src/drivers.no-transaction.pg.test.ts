@@ -344,7 +344,10 @@ describe('in a transaction', () => {
     withClient(async (client) => {
       await client.query('begin')
       await client.query('select 1 / 0').catch(() => undefined)
-      await expect(enqueue(engine, client)).rejects.toMatchObject({ code: '25P02' })
+      await expect(enqueue(engine, client)).rejects.toMatchObject({
+        code: '25P02',
+        message: expect.stringContaining('Roll it back'),
+      })
       await client.query('rollback')
     }))
 

@@ -1,4 +1,4 @@
-import { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import { expect, it } from 'vitest'
 import { postgres } from './backend.ts'
 import { drizzleDriver } from './drivers/drizzle.ts'
@@ -45,7 +45,16 @@ it.each<[string, () => unknown]>([
   ['notify: must be true or false', () => postgres({ driver, ...{ notify: 'false' as never } })],
   ['driver: must be a driver, such as pgDriver(pool)', () => postgres({ driver: pool as never })],
   ['driver: must be a driver, such as pgDriver(pool)', () => postgres({} as never)],
+  ['driver: must be a driver, such as pgDriver(pool)', () => postgres(pool as never)],
+  ['driver: must be a driver, such as pgDriver(pool)', () => postgres(undefined as never)],
+  ['pool: must be a pool of node-postgres', () => pgDriver(new Client() as never)],
   ['at most 51 characters; got "My Schema".', () => postgres({ driver, schema: 'My Schema' })],
+  ['knex: must be an instance of Knex', () => knexDriver(unused)],
+  ['knex: must be an instance of Knex', () => knexDriver('postgres://localhost' as never)],
+  ['pool: must be a pool of node-postgres', () => drizzleDriver(unused)],
+  ['pool: must be a pool of node-postgres', () => drizzleNeonDriver(unused)],
+  ['dataSource: must be a data source of TypeORM', () => typeormDriver(unused)],
+  ['dataSource: must be a data source of TypeORM', () => typeormDriver({ queryRunner: undefined } as never)],
   ['pool: must be a pool of node-postgres', () => pgDriver('postgres://localhost' as never)],
   ['pool: must be a pool of node-postgres', () => kyselyDriver({ db: unused, pool: unused })],
   ['prepared: must be true or false', () => pgDriver(pool, { ...{ prepared: 'false' as never } })],

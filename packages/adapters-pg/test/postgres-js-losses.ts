@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -145,14 +145,15 @@ export function describeLosses(name: string): void {
     const pool = new pg.Pool({ connectionString: url, max: 3 })
     const sql = openSql(url, { max: 2 })
     const driver = postgresJsDriver({ sql, pool })
-    const file = join(tmpdir(), `outlay-${process.pid}-${name}.sql`)
+    const folder = await mkdtemp(join(tmpdir(), 'outlay-losses-'))
+    const file = join(folder, 'line.sql')
     await writeFile(file, `insert into line values ('of a file')`)
     await pool.query('create table line (text text primary key)')
     beforeEach(() => pool.query('delete from line'))
     afterAll(async () => {
       // As at the end of an engine.
       driver.onError(() => undefined)()
-      await Promise.all([sql.end(), pool.end()])
+      await Promise.all([sql.end(), pool.end(), rm(folder, { recursive: true })])
     })
     const lines = async () => (await pool.query('select text from line order by text')).rows.map(({ text }) => text)
 

@@ -8,7 +8,7 @@ import type { BankAccountType } from './bank-account.ts'
 import { type Catalog, defaultCatalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
 import type { PostalAddress } from './postal-address.ts'
-import type { BuiltInChainFamily, ChainFamily, TransferType } from './transfer-type.ts'
+import type { BuiltInChainFamily, ChainFamily, TransferType, TransferTypeName } from './transfer-type.ts'
 
 /** Kinds of address. Specification: "Address". */
 export const addressTypes = ['internal', 'external'] as const
@@ -31,7 +31,7 @@ export interface AddressRecord {
   /** On-chain address or Canton party; empty for a bank account. */
   readonly address: string
   /** Canonical names. */
-  readonly transferTypes: readonly string[]
+  readonly transferTypes: readonly TransferTypeName[]
   /** ISO 8601, UTC. */
   readonly created: string
   /** Who holds the keys: the service for an internal address. */

@@ -1,13 +1,14 @@
 import { Decimal as BaseDecimal } from 'decimal.js'
 import { type ErrorCode, OutlayError } from './error.ts'
 import { Limits } from './limits.ts'
+import type { ValueTypeName } from './value-type.ts'
 
 /** An exact quantity of one currency or token. Specification: "Amount". */
 export interface Amount {
   /** Decimal digits with an optional fraction, for example `1250.00`; never an exponent, a sign or a separator. */
   readonly value: string
   /** Value type, for example `USD` or `USDC`. */
-  readonly currency: string
+  readonly currency: ValueTypeName
 }
 
 /** How {@link Amount.parse} reads. */
@@ -17,7 +18,7 @@ export interface AmountOptions {
   /** Most digits of the fraction. Default 18. */
   readonly scale?: number | undefined
   /** The only currency that is accepted. */
-  readonly currency?: string | undefined
+  readonly currency?: ValueTypeName | undefined
 }
 
 // Wide enough for every value that parse lets in, so that no operation rounds.
@@ -74,7 +75,7 @@ const parse = (input: unknown, options: AmountOptions = {}): Amount => {
   return { value: value as string, currency }
 }
 
-const of = (value: string, currency: string): Amount => parse({ value, currency })
+const of = (value: string, currency: ValueTypeName): Amount => parse({ value, currency })
 
 const sameCurrency = (left: Amount, right: Amount): string => {
   if (left.currency !== right.currency) {
@@ -123,7 +124,7 @@ const toUnits = (amount: Amount, scale: number): bigint => {
   return BigInt(whole + fraction.slice(0, scale).padEnd(scale, '0'))
 }
 
-const fromUnits = (units: bigint, currency: string, scale: number): Amount => {
+const fromUnits = (units: bigint, currency: ValueTypeName, scale: number): Amount => {
   if (units < 0n) throw new OutlayError('invalid_amount', 'an amount cannot be less than zero')
   const digits = units.toString().padStart(scale + 1, '0')
   const point = digits.length - scale

@@ -13,7 +13,8 @@ import {
   refuse,
 } from './input.ts'
 import type { WireInstructions } from './payment.ts'
-import { pegProblem, type ValueType } from './value-type.ts'
+import type { TransferTypeName } from './transfer-type.ts'
+import { pegProblem, type ValueType, type ValueTypeName } from './value-type.ts'
 
 /** Statuses of an automation. Specification: "Automation statuses". */
 export const automationStatuses = ['pending', 'processing', 'active', 'disabled', 'archived'] as const
@@ -33,8 +34,8 @@ export const automationTransitions = {
 /** Where the transfers of an automation go. */
 export interface AutomationDestination {
   readonly addressId: string
-  readonly valueType: string
-  readonly transferType: string
+  readonly valueType: ValueTypeName
+  readonly transferType: TransferTypeName
 }
 
 /** A virtual bank account whose deposits become transfers. Specification: "Automation". */
@@ -44,7 +45,7 @@ export interface Automation {
   readonly status: AutomationStatus
   readonly source: {
     /** `USD`. */
-    readonly valueType: string
+    readonly valueType: ValueTypeName
     readonly transferType: null
     /** `null` until the automation is active. */
     readonly fundingInstructions: WireInstructions | null
@@ -59,7 +60,7 @@ export interface Automation {
 /** An automation to create. Specification: "POST /accounts/{account_id}/automations". */
 export interface AutomationRequest {
   readonly name: string
-  readonly source: { readonly valueType: string }
+  readonly source: { readonly valueType: ValueTypeName }
   readonly destination: AutomationDestination
   /** The account whose name and address are the beneficiary of the funding instructions. */
   readonly brand?: { readonly accountId: string } | undefined

@@ -1,4 +1,6 @@
 import type { Amount } from './amount.ts'
+import type { TransferTypeName } from './transfer-type.ts'
+import type { ValueTypeName } from './value-type.ts'
 
 /** Holdings of one custodial wallet in one token on one chain. Specification: "GET /balances". */
 export interface Balance {
@@ -11,6 +13,6 @@ export interface Balance {
   readonly balance: Amount
   /** What a transfer can spend now; never below zero. */
   readonly available: Amount
-  readonly valueType: string
-  readonly transferType: string
+  readonly valueType: ValueTypeName
+  readonly transferType: TransferTypeName
 }

@@ -2,6 +2,7 @@ import { stellarAccount } from './address-stellar.ts'
 import type { ExternalAddressRequest } from './external-address.ts'
 import { type Digest, fingerprint } from './idempotency.ts'
 import type { TransferDestination, TransferOrder, TransferRequest } from './transfer-request.ts'
+import type { TransferTypeName } from './transfer-type.ts'
 
 /** A counterparty that a transfer gives in full: the only place with its details. */
 export interface CounterpartyDetails {
@@ -16,7 +17,7 @@ export interface CounterpartySummary {
   readonly name: string
   /** The last characters of the account number, or of the on-chain address: four, and fewer of a short one, so that four stay hidden. */
   readonly lastFour: string
-  readonly transferTypes: readonly string[]
+  readonly transferTypes: readonly TransferTypeName[]
   /** Fingerprint of all its details: distinguishes it from others, and stands for it in the transfer's fingerprint. */
   readonly fingerprint: string
 }

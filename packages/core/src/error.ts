@@ -69,6 +69,7 @@ export const errorCodes = [
   'environment_mismatch',
   'database_unfamiliar',
   'not_migrated',
+  'insufficient_privilege',
   'schema_too_new',
   'queue_version_untested',
   'webhook_signature_invalid',
@@ -81,6 +82,16 @@ export const errorCodes = [
 
 /** A stable error code. */
 export type ErrorCode = (typeof errorCodes)[number]
+
+/** Why requests do not get through, whatever they ask for. */
+export const obstacles = ['unreachable', 'misconfigured', 'credentials_unavailable'] as const
+
+/**
+ * Why a request did not get through. `unreachable`: no connection, such as a refused one or a name without an address.
+ * `misconfigured`: something that only a person can correct, such as a path that does not exist or a certificate that is not
+ * trusted. `credentials_unavailable`: the host's code did not return the credentials.
+ */
+export type Obstacle = (typeof obstacles)[number]
 
 /** One broken rule: which member of the input, which rule, and how to fix it. */
 export interface Issue {
@@ -102,6 +113,8 @@ export interface OutlayErrorOptions {
   readonly requestId?: string | undefined
   /** How long the service asked to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined
+  /** What kept the request from getting through. */
+  readonly obstacle?: Obstacle | undefined
 }
 
 const brand = 'OutlayError'
@@ -127,6 +140,7 @@ export class OutlayError extends Error {
   readonly status: number | undefined
   readonly requestId: string | undefined
   readonly retryAfterMs: number | undefined
+  readonly obstacle: Obstacle | undefined
 
   constructor(code: ErrorCode, message: string, options: OutlayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -136,6 +150,7 @@ export class OutlayError extends Error {
     this.status = options.status
     this.requestId = options.requestId
     this.retryAfterMs = options.retryAfterMs
+    this.obstacle = options.obstacle
   }
 
   /** True for an {@link OutlayError} of any copy of this package; with `code`, only for that code. */

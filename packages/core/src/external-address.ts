@@ -16,6 +16,7 @@ import {
   refuse,
 } from './input.ts'
 import { readPostalAddress } from './postal-address.ts'
+import type { TransferTypeName } from './transfer-type.ts'
 
 /** An on-chain wallet of a counterparty. */
 export interface WalletAddressRequest {
@@ -24,7 +25,7 @@ export interface WalletAddressRequest {
   /** Canonical spelling of the chain. */
   readonly address: string
   /** Canonical names; several only for EVM chains of one environment. */
-  readonly transferTypes: readonly string[]
+  readonly transferTypes: readonly TransferTypeName[]
 }
 
 /** A Canton party of a counterparty. */
@@ -32,14 +33,14 @@ export interface CantonPartyRequest {
   readonly kind: 'canton_party'
   readonly name: string
   readonly address: string
-  readonly transferTypes: readonly string[]
+  readonly transferTypes: readonly TransferTypeName[]
 }
 
 /** A bank account of a counterparty. */
 export interface BankAccountRequest extends BankAccount {
   readonly kind: 'bank_account'
   readonly name: string
-  readonly transferTypes: readonly string[]
+  readonly transferTypes: readonly TransferTypeName[]
 }
 
 /** An external address to register. Specification: "POST /accounts/{account_id}/addresses/external". */

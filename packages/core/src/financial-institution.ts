@@ -1,6 +1,7 @@
 import type { AddressRecord } from './address.ts'
 import type { BankAccountType } from './bank-account.ts'
 import type { PostalAddress } from './postal-address.ts'
+import type { TransferTypeName } from './transfer-type.ts'
 
 /** Statuses of a financial institution; `login_required` until its owner links it again. */
 export const financialInstitutionStatuses = ['active', 'login_required', 'archived'] as const
@@ -14,7 +15,7 @@ export interface FinancialInstitution {
   readonly name: string
   readonly status: FinancialInstitutionStatus
   /** Canonical names. */
-  readonly transferTypes: readonly string[]
+  readonly transferTypes: readonly TransferTypeName[]
   readonly bankDetails: {
     readonly owner: string
     /** Masked: `****` and the last four digits. */

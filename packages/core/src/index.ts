@@ -94,4 +94,4 @@ export { type FlowLeg, type FlowLegs, type KnownAddressTypes, TransferFlow, tran
 export { type IdentifiedReturn, type ReturnedAmount, TransferReturn } from './transfer-return.ts'
 export * from './transfer-status.ts'
 export * from './transfer-type.ts'
-export { defaultValueTypes, type ValueType, type ValueTypeInput } from './value-type.ts'
+export { defaultValueTypes, type ValueType, type ValueTypeInput, type ValueTypeName } from './value-type.ts'

@@ -138,14 +138,22 @@ export const closeInput = ({ issues: [first, ...rest] }: Input): void => {
   if (first !== undefined) throw OutlayError.fromIssues([first, ...rest])
 }
 
-/** Opens an object inside an object; records an issue when it is no object, or when it is required and absent. */
-export const enter = (input: Input, member: Member, optional = false): Input | undefined => {
+/** Opens an object inside an object; records an issue when it is no object, or when it is required and absent. `wanted` are members that the message names. */
+export const enter = (
+  input: Input,
+  member: Member,
+  optional = false,
+  wanted: readonly Member[] = [],
+): Input | undefined => {
   const value = read(input.record, member)
   if (value === undefined) {
     if (!optional) refuse(input, member, 'missing_field', 'is required')
     return undefined
   }
-  if (!isRecord(value)) return refuse(input, member, 'invalid_request', 'must be an object')
+  if (!isRecord(value)) {
+    const names = wanted.map(({ camel, snake }) => (input.spelling === 'snake' ? snake : camel)).join(', ')
+    return refuse(input, member, 'invalid_request', `must be an object${names === '' ? '' : ` with ${names}`}`)
+  }
   const { spelling, issues } = input
   return checkSpellings({ record: value, prefix: `${pathOf(input, member)}.`, spelling, issues })
 }

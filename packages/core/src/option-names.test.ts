@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { createAccounts } from './engine/account-commands.ts'
 import { archive } from './engine/archiving.ts'
+import { createEngine } from './engine/create-engine.ts'
 import { readReconcileOptions } from './engine/reconciliation-input.ts'
 import { createSafetyCommands } from './engine/stopping.ts'
 import { makeSubscription, unsubscribe } from './engine/subscribing.ts'
@@ -22,6 +23,7 @@ it.each<[string, () => unknown]>([
     'concurency: is no option; there are concurrency, pollIntervalMs',
     () => checkWorkOptions(mistyped({ concurency: 5 })),
   ],
+  ['must be an object of options; there are backend, gateway', () => createEngine(undefined as never)],
   ['retention: must be an object of options', () => checkWorkOptions(mistyped({ retention: 30 }))],
   ['retention.archiveAfterDay: is no option', () => checkWorkOptions(mistyped({ retention: { archiveAfterDay: 30 } }))],
   ['listen: must be true or false', () => checkWorkOptions(mistyped({ listen: 'false' }))],

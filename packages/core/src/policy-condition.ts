@@ -12,7 +12,8 @@ import {
 } from './policy-payment.ts'
 import { isAtTime, type PolicyTime, policyDays } from './policy-time.ts'
 import { type TransferFlow, transferFlows } from './transfer-flow.ts'
-import type { ValueType } from './value-type.ts'
+import type { TransferTypeName } from './transfer-type.ts'
+import type { ValueType, ValueTypeName } from './value-type.ts'
 
 /** A range of amounts of one currency, as decimal strings. */
 export interface AmountRange {
@@ -30,11 +31,11 @@ export interface PolicyConditions {
    */
   readonly amounts?: Readonly<Record<string, AmountRange>> | undefined
   /** One of these moves, or what one of them is worth: `USD` is also about USDC. In which currency the amount is stated makes no difference. */
-  readonly currencies?: readonly string[] | undefined
+  readonly currencies?: readonly ValueTypeName[] | undefined
   /** What it is, or may be: two value types on one chain, to an address by its id, are a `swap` or a `payout`. */
   readonly flows?: readonly TransferFlow[] | undefined
   /** The transfer type of the source or of the destination is one of these. */
-  readonly rails?: readonly string[] | undefined
+  readonly rails?: readonly TransferTypeName[] | undefined
   readonly accounts?: readonly string[] | undefined
   /**
    * The destination is one of these ids of addresses, or its payee is registered under one. A payee is an account number at a routing number, or

@@ -13,7 +13,7 @@ import {
   refuse,
 } from './input.ts'
 import { Limits } from './limits.ts'
-import type { ValueType } from './value-type.ts'
+import type { ValueType, ValueTypeName } from './value-type.ts'
 
 /** The side of a quote whose amount was asked for; the other one follows from the rate. */
 export type QuoteSide = 'source' | 'destination'
@@ -28,8 +28,8 @@ export type QuoteStatus = (typeof quoteStatuses)[number]
 export interface QuoteRequest {
   /** More than zero, in the value type of the side that is fixed. */
   readonly amount: Amount
-  readonly source: { readonly valueType: string }
-  readonly destination: { readonly valueType: string }
+  readonly source: { readonly valueType: ValueTypeName }
+  readonly destination: { readonly valueType: ValueTypeName }
 }
 
 /** A rate between two value types that are not worth the same, guaranteed for one transfer. */

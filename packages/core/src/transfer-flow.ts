@@ -1,7 +1,8 @@
 import type { Catalog } from './catalog.ts'
 import { type ErrorCode, OutlayError } from './error.ts'
 import { notInCatalog, type ParseOptions, pathUnder } from './input.ts'
-import type { TransferType } from './transfer-type.ts'
+import type { TransferType, TransferTypeName } from './transfer-type.ts'
+import type { ValueTypeName } from './value-type.ts'
 
 /** Kinds of transfer. Specification: "What the service does", 3. */
 export const transferFlows = ['onramp', 'offramp', 'swap', 'payout'] as const
@@ -12,8 +13,8 @@ export type TransferFlow = (typeof transferFlows)[number]
 /** One side of a transfer, with the members that determine its flow. */
 export interface FlowLeg {
   readonly addressId?: string | undefined
-  readonly valueType: string
-  readonly transferType: string
+  readonly valueType: ValueTypeName
+  readonly transferType: TransferTypeName
 }
 
 /** Both sides of a transfer; a TransferRequest is one. */

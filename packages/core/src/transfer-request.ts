@@ -22,22 +22,22 @@ import {
 } from './input.ts'
 import { Limits } from './limits.ts'
 import { flowOf } from './transfer-flow.ts'
-import type { TransferType } from './transfer-type.ts'
-import { pegProblem, type ValueType } from './value-type.ts'
+import type { TransferType, TransferTypeName } from './transfer-type.ts'
+import { pegProblem, type ValueType, type ValueTypeName } from './value-type.ts'
 
 /** Where value comes from, as it is sent on create. Specification: "Transfer", TransferEndpoint. */
 export interface TransferSource {
   /** Omitted only for an inbound wire. */
   readonly addressId?: string | undefined
-  readonly valueType: string
-  readonly transferType: string
+  readonly valueType: ValueTypeName
+  readonly transferType: TransferTypeName
 }
 
 /** Where value goes, as it is sent on create. */
 export interface TransferDestination {
   readonly addressId: string
-  readonly valueType: string
-  readonly transferType: string
+  readonly valueType: ValueTypeName
+  readonly transferType: TransferTypeName
   /** Outbound wire only, at most 140 characters. */
   readonly wireMemo?: string | undefined
 }
@@ -157,7 +157,7 @@ const readLeg = (
   catalog: Catalog,
   mayBeInline = false,
 ): Leg | undefined => {
-  const input = enter(parent, members[side])
+  const input = enter(parent, members[side], false, [members.addressId, members.valueType, members.transferType])
   if (input === undefined) return undefined
   refuseResponseOnly(input, responseOnlyOnLeg)
   const value = readName(input, members.valueType, valueTypeOf(catalog))
@@ -177,7 +177,7 @@ const readAmount = (
   source: Leg | undefined,
   destination: Leg | undefined,
 ): Amount | undefined => {
-  const input = enter(parent, members.amount)
+  const input = enter(parent, members.amount, false, [members.value, members.currency])
   if (input === undefined) return undefined
   const currency = readName(input, members.currency, valueTypeOf(catalog))
   // With a quote, the other side has an amount of its own.

@@ -1,4 +1,5 @@
 import { Limits } from './limits.ts'
+import type { ValueTypeName } from './value-type.ts'
 
 /** Kinds of rail: banks, and families of chains that share an address format. */
 export const families = ['evm', 'solana', 'stellar', 'xrp', 'canton', 'bank'] as const
@@ -30,7 +31,7 @@ export interface TransferType {
   /** Usual time until a transfer is final, in milliseconds. */
   readonly expectedMs: number
   /** Names of the value types that move on it; `null` for every token. */
-  readonly valueTypes: readonly string[] | null
+  readonly valueTypes: readonly ValueTypeName[] | null
   /** True when value can come from it. */
   readonly inbound: boolean
   /** True when value can go to it. */
@@ -65,8 +66,7 @@ const usd = { family: 'bank', valueTypes: ['USD'], inbound: false, outbound: fal
 const evm = { family: 'evm', expectedMs: 30 * seconds } as const
 const testnet = { environment: 'testnet' } as const
 
-/** Transfer types that every catalog has. */
-export const defaultTransferTypes: readonly TransferTypeInput[] = [
+const defaults = [
   { ...usd, name: 'wire', expectedMs: 2 * hours, inbound: true, outbound: true, wire: true },
   {
     ...usd,
@@ -116,4 +116,10 @@ export const defaultTransferTypes: readonly TransferTypeInput[] = [
   { ...testnet, name: 'stellar_testnet', family: 'stellar', expectedMs: 10 * seconds },
   { ...testnet, name: 'xrp_ledger_testnet', family: 'xrp', expectedMs: 10 * seconds },
   { ...testnet, name: 'canton_testnet', family: 'canton', expectedMs: 30 * seconds },
-]
+] as const satisfies readonly TransferTypeInput[]
+
+/** Transfer types that every catalog has. */
+export const defaultTransferTypes: readonly TransferTypeInput[] = defaults
+
+/** Name of a transfer type: one that every catalog has, or one that a host adds. */
+export type TransferTypeName = (typeof defaults)[number]['name'] | (string & {})

@@ -4,6 +4,8 @@ import type { TransferQuote } from './quote.ts'
 import type { TransferFailure } from './transfer-failure.ts'
 import type { TransferReturn } from './transfer-return.ts'
 import type { TransferStatus } from './transfer-status.ts'
+import type { TransferTypeName } from './transfer-type.ts'
+import type { ValueTypeName } from './value-type.ts'
 
 export {
   type InlineDestination,
@@ -20,8 +22,8 @@ export type { TransferFailure }
 /** One leg of a transfer as the service reports it. */
 export interface TransferEndpoint {
   readonly addressId?: string | undefined
-  readonly valueType: string
-  readonly transferType: string
+  readonly valueType: ValueTypeName
+  readonly transferType: TransferTypeName
   readonly financialInstitutionId?: string | undefined
   /** On-chain hash or payment reference, once the leg is submitted. */
   readonly transactionId?: string | undefined

@@ -18,8 +18,7 @@ export interface ValueType {
 /** The description of a value type for a catalog. */
 export type ValueTypeInput = Omit<ValueType, 'aliases' | 'peg'> & Partial<Pick<ValueType, 'aliases' | 'peg'>>
 
-/** Value types that every catalog has. */
-export const defaultValueTypes: readonly ValueTypeInput[] = [
+const defaults = [
   { name: 'USD', kind: 'fiat', scale: 2 },
   { name: 'MXN', kind: 'fiat', scale: 2 },
   { name: 'USDC', kind: 'token', scale: 6, peg: 'USD' },
@@ -27,7 +26,13 @@ export const defaultValueTypes: readonly ValueTypeInput[] = [
   { name: 'PYUSD', kind: 'token', scale: 6, peg: 'USD' },
   { name: 'SBC', kind: 'token', scale: 6, peg: 'USD' },
   { name: 'YSBC', kind: 'token', scale: 6, peg: 'USD' },
-]
+] as const satisfies readonly ValueTypeInput[]
+
+/** Value types that every catalog has. */
+export const defaultValueTypes: readonly ValueTypeInput[] = defaults
+
+/** Name of a value type: one that every catalog has, or one that a host adds. */
+export type ValueTypeName = (typeof defaults)[number]['name'] | (string & {})
 
 /** Why value of one type cannot become value of the other one to one; `undefined` when it can. */
 export const pegProblem = (

@@ -1,4 +1,4 @@
-import type { TransferDestination, TransferSource } from '@outlay/core'
+import type { TransferDestination, TransferSource, TransferTypeName, ValueTypeName } from '@outlay/core'
 import { type Client, type Credentials, createClient, type ExternalAddressInput } from '@outlay/http-client'
 import type { SeedClient, SeededClient, SeedFunds } from '@outlay/service/sandbox'
 import { addresses } from '@outlay/testing'
@@ -21,16 +21,16 @@ export interface TestAccount {
   readonly credentials: Credentials
   readonly wallets: SeededClient['accounts'][number]['wallets']
   /** The account's wallet as the source of a transfer. Default USDC on Base. */
-  source(valueType?: string, transferType?: string): TransferSource & { readonly addressId: string }
+  source(valueType?: ValueTypeName, transferType?: TransferTypeName): TransferSource & { readonly addressId: string }
   /** The balance of the wallet, as a decimal string. Default USDC on Base. */
-  balance(valueType?: string, transferType?: string): Promise<string>
+  balance(valueType?: ValueTypeName, transferType?: TransferTypeName): Promise<string>
 }
 
 /** A payee that is registered at the service. */
 export interface TestPayee {
   readonly addressId: string
   /** The payee as the destination of a transfer. Default: its first rail, in USD for a bank account, else in USDC. */
-  destination(valueType?: string, transferType?: string): TransferDestination
+  destination(valueType?: ValueTypeName, transferType?: TransferTypeName): TransferDestination
 }
 
 /** Accounts of one service, with their credentials. */

@@ -329,6 +329,16 @@ test('an address that would expose secrets in transit is refused at once', () =>
   expect(() => open({ baseUrl: 'ftp://api.example.com' })).toThrow('http')
 })
 
+test('an address with what no request would carry is refused with the name of its option', () => {
+  const [baseUrl, secret] = ['https://api.example.com/v1', 'key=s3cret']
+  expect(() => open({ baseUrl: `${baseUrl}?${secret}` })).toThrow(
+    'baseUrl must have no query, which no request would carry: end it at its path, such as https://api.example.com/v1',
+  )
+  expect(() => open({ baseUrl: new URL(`${baseUrl}#${secret}`) })).toThrow('baseUrl must have no fragment')
+  expect(() => open({ baseUrl, tokenUrl: `${baseUrl}/token#${secret}` })).toThrow('tokenUrl must have no fragment')
+  expect(() => open({ baseUrl: () => `${baseUrl}?${secret}`, tokenUrl: `${baseUrl}/token?audience=pay` })).not.toThrow()
+})
+
 test.each([
   ['api.example.com', 'it does not begin with https://'],
   ['localhost:3000', 'it does not begin with https://'],

@@ -20,7 +20,7 @@ import { type CredentialsSource, checkSource, createTokenSource, type TokenResul
 export interface ConnectionOptions {
   /**
    * Address of the service, or a function that returns the address of an account, for example by its environment. The address may
-   * have a path. http is allowed for loopback only, unless `allowInsecure` is set.
+   * have a path, and has no query and no fragment. http is allowed for loopback only, unless `allowInsecure` is set.
    */
   readonly baseUrl: AddressSource
   /** Address of the token endpoint. Default: `/oauth2/token` below the base address. */
@@ -127,6 +127,12 @@ const readUrl = (value: string | URL, name: string, allowInsecure: boolean): URL
   const url = parseUrl(value, name)
   if (url.username !== '' || url.password !== '')
     throw new Error(`${name} must not contain credentials; use the option for them`)
+  // A token endpoint may have a query, by RFC 6749.
+  const extra = url.hash !== '' ? 'fragment' : url.search !== '' && name === 'baseUrl' ? 'query' : undefined
+  if (extra !== undefined)
+    throw new Error(
+      `${name} must have no ${extra}, which no request would carry: end it at its path, such as https://api.example.com/v1`,
+    )
   if (url.protocol === 'http:' && !allowInsecure && !loopback.test(url.hostname)) {
     throw new Error(
       `${name} is http to a host other than loopback: secrets could be read; set allowInsecure to accept that`,
@@ -303,7 +309,7 @@ function openTokens(
 /**
  * Opens a connection to a service. Sends nothing until the first call.
  *
- * Throws Error for an address that is not http(s), carries credentials, or is plain http to another host, for credentials that are
+ * Throws Error for an address that is not http(s), carries credentials, a fragment or, as `baseUrl`, a query, or is plain http to another host, for credentials that are
  * no pair, and for a number that is not valid. OutlayError `invalid_request` for an option that is neither of a connection nor one of `others`.
  */
 export function createConnection(options: ConnectionOptions, others: readonly string[] = []): Connection {

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes, OutlayError } from '@outlay/core'
+import { type ErrorCode, errorCodes, type Obstacle, OutlayError } from '@outlay/core'
 import type { Attempt } from './connection.ts'
 import { isDecidedBehindKey } from './proof.ts'
 import { collectSensitive } from './redaction.ts'
@@ -23,6 +23,7 @@ const ownCodes: ReadonlySet<string> = new Set<ErrorCode>([
   'aborted',
   'no_transaction',
   'not_migrated',
+  'insufficient_privilege',
   'schema_too_new',
   'queue_version_untested',
   'webhook_signature_invalid',
@@ -63,7 +64,11 @@ export function createAttemptError(call: Call, attempt: Attempt, now: Date, outc
   if (attempt.kind === 'answer') return createAnswerError(call, attempt, now, outcomeUnknown)
   const { detail } = attempt
   const cause: ServiceAnswer = { code: undefined, detail, idempotencyKey: call.idempotencyKey }
-  const options = { cause, retryAfterMs: attempt.kind === 'unavailable' ? attempt.retryAfterMs : undefined }
+  const options = {
+    cause,
+    retryAfterMs: attempt.kind === 'unavailable' ? attempt.retryAfterMs : undefined,
+    obstacle: attempt.kind === 'denied' ? undefined : attempt.obstacle,
+  }
   if (attempt.kind === 'denied' && !(outcomeUnknown && call.idempotencyKey !== undefined)) {
     return new OutlayError('unauthenticated', `no access: ${detail}`, { ...options, status: attempt.status })
   }
@@ -92,7 +97,9 @@ const createAnswerError = (call: Call, attempt: Attempt & { kind: 'answer' }, no
   if (call.idempotencyKey === undefined) {
     // A page that says 404 without a code may be of somebody else, who knows nothing: it is no absence.
     const isNobodys = status === 404 && !stated
-    return createRefusalError(call, refusal, before, isNobodys ? 'service_unavailable' : undefined)
+    return isNobodys
+      ? createRefusalError(call, refusal, before, 'service_unavailable', 'misconfigured')
+      : createRefusalError(call, refusal, before)
   }
   const isPage = !stated && status >= 400 && status < 500 && !refusedByStatus.includes(status)
   if (isPage || (before && !isDecidedBehindKey(attempt.answer, refusal))) {
@@ -106,15 +113,17 @@ const createRefusalError = (
   refusal: Refusal,
   outcomeUnknown: boolean,
   decided?: ErrorCode,
+  obstacle?: Obstacle,
 ): OutlayError => {
   const { status, code: serviceCode, detail, requestId, retryAfterMs } = refusal
   const found = classifyRefusal(refusal)
   const transient = found === 'service_unavailable' || found === 'rate_limited' || found === 'unreadable_response'
   const code = decided ?? (outcomeUnknown && transient ? 'outcome_unknown' : found)
   const cause: ServiceAnswer = { code: serviceCode, detail, idempotencyKey: call.idempotencyKey }
-  const message = `the service answered ${[status, serviceCode].filter(Boolean).join(' ')}: ${detail}`
+  const hint = obstacle === 'misconfigured' ? '; is the path of baseUrl right?' : ''
+  const message = `the service answered ${[status, serviceCode].filter(Boolean).join(' ')}: ${detail}${hint}`
   const issues = refusal.issues
     .filter((issue) => issue.field !== '')
     .map((issue) => ({ field: issue.field, code: readCode(issue.code) ?? code, message: issue.message }))
-  return new OutlayError(code, message, { cause, status, requestId, retryAfterMs, issues })
+  return new OutlayError(code, message, { cause, status, requestId, retryAfterMs, issues, obstacle })
 }

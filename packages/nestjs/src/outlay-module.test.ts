@@ -108,6 +108,14 @@ describe('options', () => {
     expect(() => OutlayModule.forRootAsync({ useClass: Factory, useExisting: Factory })).toThrow(/one of/)
     expect(() => OutlayModule.forRootAsync({ useclass: Factory } as never)).toThrow(/useclass/)
     expect(() => OutlayModule.forRoot({ name: '', backend, gateway })).toThrow(/name of an engine/)
+    expect(() => OutlayModule.forRoot(undefined as never)).toThrow(/takes the options of an engine, such as \{ backend/)
+  })
+
+  it('that a factory forgets to return are refused', async () => {
+    const forgotten = OutlayModule.forRootAsync({ useFactory: () => undefined as never })
+    await expect(openApplication({ imports: [forgotten] })).rejects.toThrow(
+      'The provider of the options of the engine "default" returns them, such as { backend, gateway }; got undefined.',
+    )
   })
 
   it('that createEngine refuses fail the creation of the application', async () => {

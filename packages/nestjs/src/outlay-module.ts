@@ -32,6 +32,7 @@ Module({})(OutlayCoreModule)
 export class OutlayModule {
   /** The module of an engine whose options are known. */
   static forRoot<Tx>(options: OutlayModuleOptions<Tx>): DynamicModule {
+    requireOptions('OutlayModule.forRoot() takes the options of an engine', options)
     const { name, isGlobal, ...known } = options
     return OutlayModule.forRootAsync({ name, isGlobal, useFactory: () => known })
   }
@@ -58,11 +59,19 @@ export class OutlayModule {
 }
 Module({})(OutlayModule)
 
+/** A provider may forget to return, and a caller may give what is not there yet. */
+function requireOptions(what: string, options: unknown): void {
+  if (typeof options !== 'object' || options === null)
+    throw new Error(`${what}, such as { backend, gateway }; got ${options === null ? 'null' : typeof options}.`)
+}
+
 function provideEngine<Tx>(name: string): Provider {
   return {
     provide: getOutlayToken(name),
     inject: [optionsToken(name)],
-    useFactory({ work: _, ...options }: OutlayOptions<Tx>): Engine<Tx> {
+    useFactory(given: OutlayOptions<Tx>): Engine<Tx> {
+      requireOptions(`The provider of the options of the engine "${name}" returns them`, given)
+      const { work: _, ...options } = given
       const logger = options.runtime?.logger ?? nestLogger(name)
       return createEngine({ ...options, runtime: { ...options.runtime, logger } })
     },

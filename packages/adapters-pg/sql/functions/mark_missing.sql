@@ -11,7 +11,7 @@ begin
     where t.id = any (p_ids) and t.stage = 'submitted' and t.reason is distinct from 'missing_at_service'
     order by t.id for no key update skip locked
   ), marked as (
-    update {{schema}}.transfer t set unknown_since = clock_timestamp() from free f where t.id = f.id and t.unknown_since is null
+    update {{schema}}.transfer t set unknown_since = clock_timestamp(), reason = null from free f where t.id = f.id and t.unknown_since is null
   ), flagged as (
     update {{schema}}.transfer t
     set reason = 'missing_at_service', event_sequence = t.event_sequence + 1, updated_at = clock_timestamp()

@@ -102,6 +102,22 @@ union all
 select t.id, t.account_id, t.stage, t.reason, 'a poll of its status, which is overdue', 'Start workers, or see why the service does not answer.',
   t.next_poll_at, now() - t.next_poll_at, t.attempt, null, t.gateway
 from {{schema}}.transfer t where t.stage = 'submitted' and t.next_poll_at < now() - interval '1 minute'
+  and (t.reason is null or t.reason <> all ({{schema}}.obstacles()))
+union all
+select t.id, t.account_id, t.stage, t.reason,
+  'a poll of its status: ' || case t.reason
+    when 'unreachable' then 'the gateway cannot be reached'
+    when 'misconfigured' then 'the gateway is not configured correctly, and the log of a worker says how'
+    else 'the credentials of its account could not be read'
+  end,
+  case t.reason
+    when 'unreachable' then 'See whether the service runs, and whether a worker reaches its address (baseUrl): name, port and network. The status is read again without a command.'
+    when 'misconfigured'
+      then 'Correct the address, the path or the certificate (baseUrl, tokenUrl, trusted authorities) and restart the workers. The status is read again without a command.'
+    else 'See whether the vault answers and has the credentials of the account. The status is read again without a command.'
+  end,
+  t.updated_at, now() - t.updated_at, t.attempt, null, t.gateway
+from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = any ({{schema}}.obstacles())
 union all
 select t.id, t.account_id, t.stage, t.reason, 'a person: the service does not know it any more',
   'Find out what was paid. Restore what the service has lost, and nothing else is needed; or release it to send the same key again.',

@@ -28,7 +28,7 @@ export function drizzleNeonDriver<Schema extends Record<string, unknown>>(
   db: NeonDatabase<Schema> & { readonly $client: Pool },
   options: PgDriverOptions = {},
 ): Driver<DrizzleNeonTransaction<Schema>> {
-  const neon = neonDriver(db.$client, options)
+  const neon = neonDriver((db as typeof db | undefined)?.$client as Pool, options)
   const session = sessionOf<Schema>(db)
   return {
     ...neon,

@@ -30,7 +30,7 @@ export function drizzleDriver<Schema extends Record<string, unknown>>(
   options: PgDriverOptions = {},
 ): Driver<DrizzleTransaction<Schema>> {
   return {
-    ...poolDriver(db.$client, options),
+    ...poolDriver((db as typeof db | undefined)?.$client as Pool, options),
     name: 'drizzle',
     async execute(tx, statement, values) {
       const client = clientOf(tx)

@@ -1,4 +1,5 @@
 import '@outlay/core/node-version'
+import { OutlayError } from '@outlay/core'
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../database/driver.ts'
@@ -26,7 +27,11 @@ interface KnexClient {
  */
 export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Knex.Transaction> {
   checkDriverOptions(options)
-  const client = knex.client as KnexClient
+  const client = (knex as Partial<Knex> | undefined)?.client as KnexClient | undefined
+  if (typeof client?.acquireConnection !== 'function') {
+    const message = "must be an instance of Knex, such as knex({ client: 'pg', connection })"
+    throw OutlayError.fromIssues([{ field: 'knex', code: 'invalid_request', message }])
+  }
   const max = client.pool?.max
   const inSession = async <T>(work: (connection: Client) => Promise<T>): Promise<T> => {
     const connection = await acquireOutside(client)

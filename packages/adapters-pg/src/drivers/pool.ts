@@ -52,7 +52,8 @@ export function poolDriver(pool: Pool, options: PgDriverOptions = {}, others: re
 }
 
 function checkPool(pool: Partial<Pool> | null | undefined): void {
-  if (typeof pool?.connect === 'function' && typeof pool.on === 'function') return
+  // A client has no options.
+  if (typeof pool?.connect === 'function' && typeof pool.on === 'function' && typeof pool.options === 'object') return
   const message = 'must be a pool of node-postgres, such as new pg.Pool({ connectionString })'
   throw OutlayError.fromIssues([{ field: 'pool', code: 'invalid_request', message }])
 }

@@ -48,6 +48,8 @@ describe('a data source', async () => {
     const runner = dataSource.createQueryRunner()
     const refused = engine.transfers.enqueue(runner.manager, samplePayout('acme'))
     await expect(refused).rejects.toMatchObject({ code: 'no_transaction', field: 'tx' })
+    const ofItself = engine.transfers.enqueue(runner as never, samplePayout('acme'))
+    await expect(ofItself).rejects.toThrow('tx is a query runner and not its manager')
     // The only connection is free.
     expect(await dataSource.query('select 1 as one')).toEqual([{ one: 1 }])
     await runner.release()

@@ -31,9 +31,12 @@ export function typeormDriver(dataSource: DataSource, options: PgDriverOptions =
 }
 
 /** The pool of a data source, which has none before it is initialized. */
-function poolOf({ isInitialized, options, driver }: DataSource): Pool {
+function poolOf(dataSource: DataSource): Pool {
   const refuse = (message: string) =>
     OutlayError.fromIssues([{ field: 'dataSource', code: 'invalid_request', message }])
+  const { isInitialized, options, driver } = (dataSource ?? {}) as Partial<DataSource>
+  if (options?.type === undefined)
+    throw refuse("must be a data source of TypeORM, such as new DataSource({ type: 'postgres', … })")
   if (options.type !== 'postgres') throw refuse(`must be of the type postgres, and is of the type ${options.type}`)
   const { master } = driver as { readonly master?: Pool }
   if (!isInitialized || master === undefined)
@@ -42,7 +45,10 @@ function poolOf({ isInitialized, options, driver }: DataSource): Pool {
 }
 
 /** The client under an entity manager. */
-async function clientOf({ queryRunner }: EntityManager): Promise<QueryClient> {
+async function clientOf(tx: EntityManager): Promise<QueryClient> {
+  const { queryRunner } = tx
+  if (queryRunner === undefined && 'startTransaction' in tx)
+    throw noTransaction('is a query runner and not its manager')
   if (queryRunner === undefined) throw noTransaction('is the manager of the data source itself')
   // A query runner without a connection would take one from the pool.
   const { databaseConnection } = queryRunner as { readonly databaseConnection?: QueryClient }

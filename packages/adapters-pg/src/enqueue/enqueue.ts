@@ -7,6 +7,8 @@ import { mayWrite } from '../database/enqueue-mark.ts'
 import { violates } from '../database/lock-timeout.ts'
 import { noTransaction } from '../database/open-transaction.ts'
 import { type Statement, statements, storableJson } from '../database/statement.ts'
+import type { DatabaseNames } from '../schema/database-names.ts'
+import { explainEnqueue } from '../schema/enqueue-role.ts'
 import { createCounterpartyStore } from '../transfers/counterparties.ts'
 import { keepTraceOfMany, keepTraceOfOne } from '../transfers/trace-contexts.ts'
 import { readOne, readTransfer, transferColumns } from '../transfers/transfer-row.ts'
@@ -78,7 +80,7 @@ type Written = readonly EnqueuedTransfer[] | typeof stale | { readonly facts: St
 /** Makes the enqueue of one process, on a driver. */
 export function createEnqueue<Tx>(
   driver: Driver<Tx>,
-  tokens: Readonly<Record<string, string>>,
+  { schema, tokens }: Pick<DatabaseNames, 'schema' | 'tokens'>,
   notifies = true,
 ): Enqueue<Tx> {
   const sql = statements(tokens, tracedTexts)
@@ -124,7 +126,7 @@ export function createEnqueue<Tx>(
       return await runBeside(tx, transfers.length > chunkSize, run)
     } catch (error) {
       if (violates(error, 'transfer_request_is_an_object')) throw encodedTwice(driver, error)
-      throw error
+      throw await explainEnqueue(driver, schema, error)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { type EnqueuedTransfer, Id, obstacles } from '@outlay/core'
+import { type EnqueuedTransfer, Id, type Obstacle, OutlayError, obstacles } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
@@ -132,6 +132,44 @@ describe('an inspection', async () => {
     })
     expect(stuck.every((one) => one.remedy !== '')).toBe(true)
     expect(await inspection.stuck({ accountId: 'poor' })).toHaveLength(1)
+  })
+
+  it('says what keeps the status of a submitted transfer from being read, from the first poll until one is read', async () => {
+    const { gateway } = make()
+    let obstacle: Obstacle | undefined = 'misconfigured'
+    gateway.script(() => ({ outcome: 'accepted', remoteId: 'r-unread' }))
+    const engine = open({
+      gateway: {
+        ...gateway,
+        get(accountId, remoteId, options) {
+          const failed = new OutlayError('service_unavailable', 'TLS failed', { obstacle })
+          return obstacle === undefined ? gateway.get(accountId, remoteId, options) : Promise.reject(failed)
+        },
+      },
+    })
+    const pollNow = () => pool.query(`update outlay.transfer set next_poll_at = now() where stage = 'submitted'`)
+    await engine.start()
+    const { id } = await enqueue(engine, { accountId: 'unread' })
+    await reach(engine, id, { stage: 'submitted' })
+    await pollNow()
+    await reach(engine, id, { reason: 'misconfigured' })
+    const inspection = inspect({ driver })
+    expect((await inspection.health()).obstructed).toMatchObject([
+      { accountId: 'unread', reason: 'misconfigured', isSubmitted: true, count: 1, lastDetail: null },
+    ])
+    const [stuck] = await inspection.stuck()
+    expect(stuck).toMatchObject({ id, reason: 'misconfigured' })
+    expect(stuck?.waitsFor).toContain('a poll of its status: the gateway is not configured correctly')
+    expect(stuck?.remedy).toContain('certificate')
+    const [row] = await rows(
+      `select next_poll_at < now() + interval '6 minutes' as soon from outlay.transfer where id = $1`,
+      [id],
+    )
+    expect(row).toEqual({ soon: true })
+    obstacle = undefined
+    await pollNow()
+    await waitUntil(async () => (await engine.transfers.get(id))?.reason === null)
+    expect(await inspection.stuck()).toEqual([])
   })
 
   it('finds what is stuck behind many that wait for their turn', async () => {

@@ -12,6 +12,8 @@ export interface ObstructedAccount {
   /** The client by `Gateway.identify`, which for HTTP contains the address; null where the gateway does not distinguish clients. */
   readonly client: string | null
   readonly count: number
+  /** True of transfers that the service has, whose status is not read. */
+  readonly isSubmitted: boolean
   /** The oldest of them. */
   readonly sample: string
   /** Milliseconds since the oldest has not got through. */
@@ -23,18 +25,23 @@ export interface ObstructedAccount {
 }
 
 const texts = {
-  health_obstructed: `select g.reason, g.account_id, g.gateway, nullif(g.client, '') as client, g.count, g.sample, g.groups,
-      coalesce(round(extract(epoch from clock_timestamp() - {{schema}}.obstructed_since(g.sample)) * 1000), 0)::float8 as since_ms, (
-        select a.detail from {{schema}}.attempt a where a.transfer_id = g.sample and a.answered_at is not null
+  health_obstructed: `select g.reason, g.account_id, g.gateway, nullif(g.client, '') as client, g.count, g.is_submitted, g.sample, g.groups,
+      coalesce(round(extract(epoch from clock_timestamp() - coalesce(g.polled_since, {{schema}}.obstructed_since(g.sample))) * 1000), 0)::float8 as since_ms, (
+        select a.detail from {{schema}}.attempt a where a.transfer_id = g.sample and not g.is_submitted and a.answered_at is not null
         order by a.attempt desc limit 1) as last_detail
     from (
-      select t.reason, t.account_id, t.gateway, t.client, count(*)::integer as count, min(t.id) as sample,
+      select t.reason, t.account_id, t.gateway, t.client, t.is_submitted, count(*)::integer as count, min(t.id) as sample,
+        min(t.updated_at) filter (where t.is_submitted) as polled_since,
         (count(*) over (partition by t.reason))::integer as groups,
         row_number() over (partition by t.reason order by min(t.id)) as place
-      from {{schema}}.transfer t
-      where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting')
-        and t.reason = any ({{schema}}.obstacles())
-      group by t.reason, t.account_id, t.gateway, t.client
+      from (
+        select u.*, false as is_submitted from {{schema}}.transfer u
+        where u.remote_id is null and u.status = 'pending' and u.stage in ('queued', 'submitting') and u.reason = any ({{schema}}.obstacles())
+        union all
+        select s.*, true from {{schema}}.transfer s
+        where s.next_poll_at is not null and s.stage = 'submitted' and s.reason = any ({{schema}}.obstacles())
+      ) t
+      group by t.reason, t.account_id, t.gateway, t.client, t.is_submitted
     ) g where g.place <= 100 order by g.reason, g.place`,
 } as const
 
@@ -52,6 +59,7 @@ const readRow: (row: Row) => ObstructedAccount = rowDecoder('obstructed account'
   gateway: Column.text,
   client: Column.nullable(Column.text),
   count: Column.integer,
+  isSubmitted: Column.boolean,
   sample: Column.text,
   sinceMs: Column.number,
   lastDetail: Column.nullable(Column.text),

@@ -38,7 +38,8 @@ const texts = {
     where t.remote_id is null and t.status = 'pending' and t.stage <> 'held' and t.id > $1 order by t.id limit $2`,
   stuck_sent: `(select t.id from {{schema}}.transfer t where t.next_poll_at < now() - interval '1 minute' and t.stage = 'submitted'
       order by t.gateway, t.next_poll_at limit $1)
-    union (select t.id from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service' limit $1)
+    union (select t.id from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted'
+      and (t.reason = 'missing_at_service' or t.reason = any ({{schema}}.obstacles())) limit $1)
     union (select r.transfer_id from {{schema}}.transfer_return r where r.problem is not null and r.resolved_at is null limit $1)`,
 } as const
 

@@ -35,6 +35,9 @@ const triedUnlisted = 4
 /** How long the service may not know a submitted transfer before the worker reports it to a person, in milliseconds. */
 const missingPatienceMs = 3_600_000
 
+/** Longest pause after a poll that did not get through, in milliseconds: it may be corrected at any time. */
+const obstructedPauseMs = 300_000
+
 /** Longest pause between two polls of a missing transfer, in milliseconds, so that more than two readings count. */
 const missingPauseMs = 600_000
 
@@ -132,10 +135,15 @@ async function pollUnlisted<Tx>(
   signal: AbortSignal,
 ): Promise<void> {
   if (transfers.length === 0) return
-  const isRead = await pollSome(options, accountId, transfers.slice(0, triedUnlisted), signal)
+  const { observations, missing, obstacle } = await pollSome(
+    options,
+    accountId,
+    transfers.slice(0, triedUnlisted),
+    signal,
+  )
   const others = transfers.slice(triedUnlisted)
-  if (isRead) await pollEach(options, accountId, others, signal)
-  else await reschedule(options, others)
+  if (observations.length + missing.length > 0) await pollEach(options, accountId, others, signal)
+  else await reschedule(options, others, { observations, missing, obstacle })
 }
 
 /** Polls transfers chunk by chunk, and gives back those beyond the time of the account's turn. */
@@ -155,13 +163,13 @@ async function pollEach<Tx>(
   }
 }
 
-/** Returns whether the service said anything of one of them. */
+/** Returns what the service said of them. */
 async function pollSome<Tx>(
   options: PollerOptions<Tx>,
   accountId: string,
   transfers: readonly PolledTransfer[],
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Readings> {
   const { driver, handlers, logger } = options
   let readings: Readings = { observations: [], missing: [] }
   let unapplied: ReadonlySet<string> = new Set()
@@ -182,21 +190,20 @@ async function pollSome<Tx>(
     )
   }
   await reschedule(options, transfers, readings, unapplied)
-  const isRead = readings.observations.length + readings.missing.length > 0
   const flagged = await options.polls.markMissing(readings.missing, missingPatienceMs)
-  if (flagged.length === 0) return isRead
+  if (flagged.length === 0) return readings
   logger.error(
     { accountId, transfers: flagged.slice(0, 20), count: flagged.length },
     'The service does not know transfers that it accepted; a person has to find out what was paid.',
   )
   options.onObserved()
-  return isRead
+  return readings
 }
 
 function reschedule<Tx>(
   { polls, handlers }: PollerOptions<Tx>,
   transfers: readonly PolledTransfer[],
-  { observations, missing }: Readings = { observations: [], missing: [] },
+  { observations, missing, obstacle }: Readings = { observations: [], missing: [] },
   unapplied: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const [seen, gone] = [new Set(observations.map(({ remoteId }) => remoteId)), new Set(missing)]
@@ -207,8 +214,10 @@ function reschedule<Tx>(
         ? unappliedPauseMs
         : gone.has(id)
           ? missingPauseMs
-          : Number.POSITIVE_INFINITY
-      return { id, ms: Math.min(handlers.nextPollMs(transfer), pauseMs), seen: seen.has(remoteId) }
+          : obstacle === undefined
+            ? Number.POSITIVE_INFINITY
+            : obstructedPauseMs
+      return { id, ms: Math.min(handlers.nextPollMs(transfer), pauseMs), seen: seen.has(remoteId), obstacle }
     }),
   )
 }

@@ -1,3 +1,4 @@
+import type { Obstacle } from '@outlay/core'
 import { Column, type PolledTransfer, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readIds } from '../database/read-rows.ts'
@@ -11,14 +12,16 @@ import { readPolled } from '../transfers/transfer-row.ts'
  */
 const texts = {
   lease_due: 'select * from {{schema}}.lease_polls_for_gateways($1, $2, $3::text[], $4::text[])',
-  // A transfer that was seen is not missing any more.
+  // A transfer that was seen is not missing any more. What keeps its polls from getting through is its reason, unless it was missing before.
   reschedule: `with free as (
-      select n.* from unnest($1::text[], $2::bigint[], $3::boolean[]) as n (id, ms, seen)
+      select n.id, n.ms, n.seen, case when t.reason = 'missing_at_service' then t.reason else coalesce(n.obstacle, t.reason) end as reason
+      from unnest($1::text[], $2::bigint[], $3::boolean[], $4::text[]) as n (id, ms, seen, obstacle)
       join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for no key update of t skip locked
     )
     update {{schema}}.transfer t
     set next_poll_at = clock_timestamp() + f.ms * interval '1 millisecond',
-      unknown_since = case when not f.seen then t.unknown_since end, reason = case when not f.seen then t.reason end
+      unknown_since = case when not f.seen then t.unknown_since end, reason = case when not f.seen then f.reason end,
+      updated_at = case when not f.seen and f.reason is distinct from t.reason then clock_timestamp() else t.updated_at end
     from free f where t.id = f.id`,
   mark_missing: 'select mark_missing as id from {{schema}}.mark_missing($1, $2)',
   // These were leased but not polled.
@@ -77,6 +80,14 @@ export interface ListedTransfer {
   readonly polls: number
   /** True when it was due for a poll that no worker had leased. */
   readonly due: boolean
+}
+
+/** The next poll of a transfer that was polled by itself. */
+export interface NextPoll {
+  readonly id: string
+  readonly ms: number
+  readonly seen: boolean
+  readonly obstacle?: Obstacle | undefined
 }
 
 /** The next poll of a transfer that a page has. */
@@ -140,15 +151,14 @@ export function createPollStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
     async applyEarlyObservations(readsReturns = false): Promise<void> {
       await driver.query(sql.apply_early_observations, [readsReturns])
     },
-    /** Sets when the next poll is due, for transfers that are still submitted, and which were seen at the service. */
-    async reschedule(
-      polls: readonly { readonly id: string; readonly ms: number; readonly seen: boolean }[],
-    ): Promise<void> {
+    /** Sets when the next poll is due, for transfers that are still submitted, which were seen at the service, and what kept polls from getting through. */
+    async reschedule(polls: readonly NextPoll[]): Promise<void> {
       if (polls.length === 0) return
       await driver.query(sql.reschedule, [
         polls.map((poll) => poll.id),
         polls.map((poll) => Math.round(poll.ms)),
         polls.map((poll) => poll.seen),
+        polls.map((poll) => poll.obstacle ?? null),
       ])
     },
     /** Marks transfers that the service does not know; returns those that were missing for `patienceMs` by now. */

@@ -293,7 +293,8 @@ function readEvent(row: Row): TransferEvent {
     transfer,
     ...(returned === null ? {} : { returned }),
     ...trace,
-  }
+    // The database writes what came back with the event of a return alone.
+  } as TransferEvent
 }
 
 const readOccurrence = rowDecoder('event', {

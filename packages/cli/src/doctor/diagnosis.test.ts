@@ -33,6 +33,7 @@ describe('a diagnosis', () => {
       gateway: 'default',
       client: 'c1 https://pay.example/',
       count: 2,
+      isSubmitted: false,
       sample: 'a',
     } as const
     const group = { ...one, sinceMs: 5_000, lastDetail: 'not sent: connection refused', groups: 1 }
@@ -41,6 +42,10 @@ describe('a diagnosis', () => {
     expect(finding?.what).toContain('2 transfers of acme by c1 https://pay.example/ for 5s, connection refused.')
     expect(codes({ obstructed: [{ ...group, sinceMs: 300_000 }] })).toEqual(['serious unreachable'])
     expect(codes({ obstructed: [{ ...group, reason: 'misconfigured' }] })).toEqual(['serious misconfigured'])
+    const polled = { ...group, isSubmitted: true, lastDetail: null }
+    expect(diagnose({ ...well, obstructed: [polled] }, connection)[0]?.what).toContain(
+      '2 submitted transfers of acme by c1 https://pay.example/, whose status is not read, for 5s.',
+    )
     const many = Array.from({ length: 100 }, (_, index) => ({
       ...group,
       accountId: `a${index}`,

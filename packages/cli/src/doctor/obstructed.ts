@@ -39,9 +39,11 @@ export function diagnoseObstructed({ obstructed }: Pick<HealthFacts, 'obstructed
   })
 }
 
-function describe({ accountId, gateway, client, count, sinceMs, lastDetail }: Obstructed): string {
+function describe({ accountId, gateway, client, count, isSubmitted, sinceMs, lastDetail }: Obstructed): string {
   const at = gateway === defaultGateway ? '' : ` at ${gateway}`
   const by = client === null ? '' : ` by ${client}`
   const said = lastDetail === null ? '' : `, ${lastDetail.replace(/^not sent: /, '').slice(0, 200)}`
-  return `${plural(count, 'transfer')} of ${accountId}${at}${by} for ${formatDuration(sinceMs)}${said}`
+  const what = isSubmitted ? 'submitted transfer' : 'transfer'
+  const unread = isSubmitted ? ', whose status is not read,' : ''
+  return `${plural(count, what)} of ${accountId}${at}${by}${unread} for ${formatDuration(sinceMs)}${said}`
 }

@@ -57,6 +57,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   environment_mismatch: 409,
   rate_limited: 429,
   not_migrated: 503,
+  insufficient_privilege: 503,
   schema_too_new: 503,
   queue_version_untested: 503,
   database_unfamiliar: 503,

@@ -120,7 +120,7 @@ const optionNames = [
  * await db.transaction(async (tx) => { await engine.transfers.enqueue(tx, { … }) })
  */
 export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
-  checkNames(given, optionNames)
+  checkNames(given ?? null, optionNames)
   checkPolling(given.polling)
   checkScreener(given.screen)
   for (const gateway of readGateways(given).all) checkKeyLifetime(gateway)
@@ -156,7 +156,7 @@ export function createEngine<Tx>(given: EngineOptions<Tx>): Engine<Tx> {
     unsubscribe: (tx, name, removal) => unsubscribe(backend, tx, name, removal),
     async webhook(webhook, { accountId, gateway: named }) {
       const { verifiers, telemetry } = options
-      if (verifiers === undefined) throw new Error('Give createEngine() `webhooks` to receive webhooks.')
+      if (verifiers === undefined) throw new Error('Give createEngine() `webhooks`, such as httpWebhooks({ secrets }).')
       checkAccountId(accountId)
       const at = { gateway: gateways.choose(named), accountId }
       const verifier = verifiers(at.gateway)

@@ -1,6 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
 import type { EventType } from '../event.ts'
 import type { TransferEvent } from '../ports/handlers.ts'
+import type { ReturnedAmount } from '../transfer-return.ts'
 import type { Engine, EnqueueRequest } from './engine.ts'
 
 const leg = { valueType: 'USDC', transferType: 'base' } as const
@@ -26,6 +27,19 @@ test('a handler gets the types of event that it subscribes to', () => {
   })
   engine.subscribeMany('b', ['transfer.returned'], async (events) => {
     expectTypeOf(events).toEqualTypeOf<readonly TransferEvent<'transfer.returned'>[]>()
+  })
+})
+
+test('an event of a return has what came back, and no other event has', () => {
+  engine.subscribe('a', ['transfer.returned'], async ({ returned }) => {
+    expectTypeOf(returned).toEqualTypeOf<ReturnedAmount>()
+  })
+  engine.subscribe('b', ['transfer.failed', 'transfer.returned'], async (event) => {
+    if (event.type === 'transfer.returned') expectTypeOf(event.returned).toEqualTypeOf<ReturnedAmount>()
+    else expectTypeOf(event.returned).toEqualTypeOf<undefined>()
+  })
+  engine.subscribeMany('c', types, async ([event]) => {
+    expectTypeOf(event?.returned).toEqualTypeOf<ReturnedAmount | undefined>()
   })
 })
 

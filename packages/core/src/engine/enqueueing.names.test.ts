@@ -64,6 +64,15 @@ it('says that the transaction comes first where the request is missing', () => {
   expect(prepare).toThrow('request: must be an object; the transaction comes first: enqueue(tx, request)')
 })
 
+it('says what an amount, a source and a destination have, in the spelling of the request', () => {
+  const prepare = (change: object) => () =>
+    prepareTransfer({ ...payout, ...change } as never, defaultCatalog, naming, '')
+  expect(prepare({ amount: '10 USD' })).toThrow('amount: must be an object with value, currency')
+  expect(prepare({ destination: '0x1' })).toThrow(
+    /^destination: must be an object with address(Id|_id), value(Type|_type), transfer/,
+  )
+})
+
 it('keeps metadata beside the request, where its fingerprint does not see them', () => {
   const noted = prepareTransfer({ ...payout, metadata: { invoice: '1' } } as never, defaultCatalog, naming, '0.')
   expect(noted.metadata).toEqual({ invoice: '1' })

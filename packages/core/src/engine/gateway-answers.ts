@@ -1,10 +1,5 @@
-import {
-  type AnswerMarks,
-  type Observation,
-  obstacles,
-  type RegisterResult,
-  type SubmitResult,
-} from '../ports/gateway.ts'
+import { obstacles } from '../error.ts'
+import type { AnswerMarks, Observation, RegisterResult, SubmitResult } from '../ports/gateway.ts'
 import type { ListPage } from '../ports/work.ts'
 import {
   type ForeignValue,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { OutlayError } from '../error.ts'
+import { OutlayError, type OutlayErrorOptions } from '../error.ts'
 import type { Gateway, SubmitResult } from '../ports/gateway.ts'
 import { createObstacleLog, watchGateway } from './obstacle-log.ts'
 
@@ -110,6 +110,41 @@ describe('the log of obstacles', () => {
     await send(accepted)
     await poll(fail)
     expect(warned).toEqual(['acme misconfigured begins', 'acme misconfigured ends 0', 'acme unreachable begins'])
+  })
+
+  it('names what a read says of itself, and does not take a page about one transfer for the path', async () => {
+    const { poll, warned, watched } = scene()
+    const fail = (options: OutlayErrorOptions) => () => {
+      throw new OutlayError('service_unavailable', 'failed', options)
+    }
+    await poll(fail({ obstacle: 'misconfigured', status: 404 }))
+    expect(warned).toEqual([])
+    await poll(fail({ obstacle: 'misconfigured' }))
+    await poll(fail({ obstacle: 'misconfigured' }))
+    await poll(() => undefined)
+    await poll(fail({ obstacle: 'credentials_unavailable' }))
+    expect(warned).toEqual([
+      'acme misconfigured begins',
+      'acme misconfigured ends 0',
+      'acme credentials_unavailable begins',
+    ])
+    expect(watched.list).toBeUndefined()
+  })
+
+  it('warns of a gateway that never says more than that no answer came, and not of one answer that is lost', async () => {
+    const { send, poll, warned } = scene()
+    const lost = { outcome: 'unknown', detail: 'fetch failed' } as const
+    await send(lost)
+    await send(lost)
+    await send(accepted)
+    await send(lost)
+    await send(lost)
+    expect(warned).toEqual([])
+    await send(lost)
+    await send(lost)
+    await poll(() => undefined)
+    await send(accepted)
+    expect(warned).toEqual(['acme unanswered begins', 'acme unanswered ends 0'])
   })
 
   it('names ten accounts, says once that there are more, and once that all get through again', async () => {

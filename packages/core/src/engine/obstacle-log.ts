@@ -1,6 +1,9 @@
-import { OutlayError } from '../error.ts'
-import type { Gateway, Obstacle, RegisterResult, SubmitResult } from '../ports/gateway.ts'
+import { type Obstacle, OutlayError, obstacles } from '../error.ts'
+import type { Gateway, RegisterResult, SubmitResult } from '../ports/gateway.ts'
 import type { Clock, Logger } from '../ports/runtime.ts'
+
+/** Requests in a row without an answer from which on the log warns: one alone may be lost on any network. */
+const mostUnanswered = 3
 
 /** Accounts that are named in the log at a time: when nothing gets through, all of them would be. */
 const mostNamed = 10
@@ -9,7 +12,7 @@ const mostNamed = 10
 const forgottenAfterMs = 3_600_000
 
 /** What keeps the requests of an account from getting through, as the log names it. */
-export type Trouble = Obstacle | 'unauthenticated'
+export type Trouble = Obstacle | 'unauthenticated' | 'unanswered'
 
 interface Open {
   readonly trouble: Trouble
@@ -24,6 +27,8 @@ interface Open {
 export interface ObstacleLog {
   begin(accountId: string, trouble: Trouble, detail: string, bySending: boolean): void
   end(accountId: string, bySending: boolean): void
+  /** A request left, as far as is known, and no answer came. Many in a row are what a gateway makes of a bad certificate that does not name it. */
+  miss(accountId: string, detail: string): void
 }
 
 /** Makes the log of one engine. Of many accounts it names some, and says that there are more. */
@@ -34,16 +39,23 @@ export function createObstacleLog(
 ): ObstacleLog {
   const at = gateway === undefined ? {} : { gateway }
   const accounts = new Map<string, Open>()
+  const unanswered = new Map<string, number>()
   const named = () => [...accounts.values()].filter((one) => one.isNamed).length
   let isCut = false
   const forget = (nowMs: number) => {
     for (const [id, one] of accounts) if (nowMs - one.seenAtMs >= forgottenAfterMs) accounts.delete(id)
   }
-  return {
+  const log: ObstacleLog = {
+    miss(accountId, detail) {
+      const count = (unanswered.get(accountId) ?? 0) + 1
+      unanswered.set(accountId, count)
+      if (count >= mostUnanswered && (accounts.get(accountId)?.trouble ?? 'unanswered') === 'unanswered')
+        log.begin(accountId, 'unanswered', detail, true)
+    },
     begin(accountId, trouble, detail, bySending) {
       const nowMs = clock.now().getTime()
       const open = accounts.get(accountId)
-      // A failed read does not say whether the path, the certificate or the vault is wrong; what sends has said it.
+      // A gateway's read may not say whether the path, the certificate or the vault is wrong; what sends has said it.
       const isVaguer = trouble === 'unreachable' && !bySending && open?.bySending === true
       if (open?.trouble === trouble || isVaguer) {
         open.seenAtMs = nowMs
@@ -62,8 +74,9 @@ export function createObstacleLog(
       isCut ||= !isNamed
     },
     end(accountId, bySending) {
+      if (bySending) unanswered.delete(accountId)
       const open = accounts.get(accountId)
-      if (open === undefined || (!bySending && open.bySending && open.trouble === 'misconfigured')) return
+      if (open === undefined || (!bySending && open.bySending && open.trouble in endedBySending)) return
       accounts.delete(accountId)
       const lastedMs = clock.now().getTime() - open.sinceMs
       if (open.isNamed)
@@ -73,13 +86,19 @@ export function createObstacleLog(
       logger.warn({ ...at }, 'Requests of all accounts get through again.')
     },
   }
+  return log
 }
+
+/** A read that gets through says nothing of these: creates have a path of their own. */
+const endedBySending: Partial<Readonly<Record<Trouble, true>>> = { misconfigured: true, unanswered: true }
 
 const begins: Readonly<Record<Trouble, string>> = {
   unreachable: 'The gateway cannot be reached; the transfers of the account wait, and are tried again.',
   misconfigured:
     'The gateway is not configured correctly; the transfers of the account wait until a person corrects it.',
   credentials_unavailable: 'The credentials of the account could not be read; its transfers wait, and are tried again.',
+  unanswered:
+    'No answer came to several requests of the account; whether they were carried out is unknown, and the same keys go out again.',
   unauthenticated:
     'The service refuses the credentials of the account; its transfers wait, and one at a time is tried.',
 }
@@ -92,7 +111,7 @@ export function watchGateway(gateway: Gateway, log: ObstacleLog): Gateway {
       noteResult(log, submission.accountId, result)
       return result
     },
-    get: (accountId, ...rest) => noteRead(log, accountId, () => gateway.get(accountId, ...rest)),
+    get: (accountId, ...rest) => noteRead(log, accountId, () => gateway.get(accountId, ...rest), true),
     async identify(accountId, options) {
       try {
         return await gateway.identify?.(accountId, options)
@@ -129,18 +148,33 @@ function noteResult(log: ObstacleLog, accountId: string, result: SubmitResult | 
   if (obstacle !== undefined) log.begin(accountId, obstacle, detail, true)
   // The service may forbid one transfer alone with a 403.
   else if (outcome === 'unauthorized' && httpStatus !== 403) log.begin(accountId, 'unauthenticated', detail, true)
-  else if (httpStatus !== undefined || (outcome !== 'throttled' && outcome !== 'unknown')) log.end(accountId, true)
+  else if (outcome === 'unknown' && httpStatus === undefined) log.miss(accountId, detail)
+  else if (httpStatus !== undefined || outcome !== 'throttled') log.end(accountId, true)
 }
 
-async function noteRead<T>(log: ObstacleLog, accountId: string, read: () => Promise<T>): Promise<T> {
+/** What kept a read from getting through, by the error of its gateway: the one that it names, or that there was no answer. */
+export function readObstacle(error: unknown): Obstacle | undefined {
+  if (!OutlayError.is(error)) return undefined
+  const silent = error.code === 'service_unavailable' && error.status === undefined ? 'unreachable' : undefined
+  return obstacles.find((known) => known === error.obstacle) ?? silent
+}
+
+async function noteRead<T>(
+  log: ObstacleLog,
+  accountId: string,
+  read: () => Promise<T>,
+  /** A page that says 404 may then be about the one that is read, and others of the account are read. */
+  ofOne = false,
+): Promise<T> {
   try {
     const found = await read()
     log.end(accountId, false)
     return found
   } catch (error) {
-    if (OutlayError.is(error, 'service_unavailable') && error.status === undefined) {
-      log.begin(accountId, 'unreachable', error.message, false)
-    }
+    const obstacle = readObstacle(error)
+    const isPage = OutlayError.is(error) && error.status !== undefined
+    if (obstacle !== undefined && error instanceof Error && !(ofOne && isPage))
+      log.begin(accountId, obstacle, error.message, false)
     if (OutlayError.is(error, 'unauthenticated')) log.begin(accountId, 'unauthenticated', error.message, false)
     throw error
   }

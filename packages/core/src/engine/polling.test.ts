@@ -56,6 +56,18 @@ describe('a poll of submitted transfers', () => {
     expect(lines).toEqual([[{ transferId: 't99', error: 'not now' }, expect.any(String)]])
   })
 
+  it('says why none could be read, and nothing of that where one was', async () => {
+    const fail = new OutlayError('service_unavailable', 'TLS failed', { obstacle: 'misconfigured' })
+    const failing: Gateway = { ...listing(3), get: () => Promise.reject(fail) }
+    const transfers = [polled(1), polled(2)]
+    expect(await pollTransfers(failing, silent, 'acme', transfers, signal)).toMatchObject({ obstacle: 'misconfigured' })
+    const half: Gateway = { ...failing, get: async (_, id) => (id === 'r1' ? seen(1) : Promise.reject(fail)) }
+    expect(await pollTransfers(half, silent, 'acme', transfers, signal)).toEqual({
+      observations: [seen(1)],
+      missing: [],
+    })
+  })
+
   it('names what the other side does not have', async () => {
     const gateway: Gateway = { ...listing(3), get: async (_, id) => (id === 'r1' ? undefined : seen(2)) }
     const readings = await pollTransfers(gateway, silent, 'acme', [polled(1), polled(2)], signal)

@@ -1,4 +1,4 @@
-import { OutlayError } from '../error.ts'
+import { type Obstacle, OutlayError } from '../error.ts'
 import { eventOfChange } from '../event.ts'
 import type { Gateway, Observation } from '../ports/gateway.ts'
 import type { DecideChange } from '../ports/observations.ts'
@@ -6,6 +6,7 @@ import type { Logger } from '../ports/runtime.ts'
 import type { ListPage, PolledTransfer, Readings } from '../ports/work.ts'
 import { TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
+import { readObstacle } from './obstacle-log.ts'
 
 /** Transfers in one page of a list. */
 export const pageSize = 100
@@ -37,6 +38,7 @@ export async function pollTransfers(
 ): Promise<Readings> {
   const observations: Observation[] = []
   const missing: string[] = []
+  let obstacle: Obstacle | undefined
   const rest = [...transfers]
   const readers = Array.from({ length: Math.min(readsAtOnce, rest.length) }, async () => {
     for (let next = rest.pop(); next !== undefined && !signal.aborted; next = rest.pop()) {
@@ -45,6 +47,7 @@ export async function pollTransfers(
         if (observation === undefined) missing.push(next.transferId)
         else observations.push(observation)
       } catch (error) {
+        obstacle = readObstacle(error)
         const message = error instanceof Error ? error.message : String(error)
         logger.debug(
           { transferId: next.transferId, error: message },
@@ -54,7 +57,8 @@ export async function pollTransfers(
     }
   })
   await Promise.all(readers)
-  return { observations, missing }
+  const isRead = observations.length + missing.length > 0
+  return { observations, missing, ...(isRead || obstacle === undefined ? {} : { obstacle }) }
 }
 
 /** Each of its transfers is asked for by itself then, and counts as missing if the service does not know it either. */

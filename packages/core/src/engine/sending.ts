@@ -1,13 +1,7 @@
-import { OutlayError } from '../error.ts'
+import { type Obstacle, OutlayError } from '../error.ts'
 import { longestTimerMs } from '../number-option.ts'
 import type { Claim, Settlement } from '../ports/claim.ts'
-import {
-  defaultKeyLifetimeMs,
-  type Gateway,
-  type Obstacle,
-  type Submission,
-  type SubmitResult,
-} from '../ports/gateway.ts'
+import { defaultKeyLifetimeMs, type Gateway, type Submission, type SubmitResult } from '../ports/gateway.ts'
 import type { Logger, Timer } from '../ports/runtime.ts'
 import type { WorkPort } from '../ports/work.ts'
 import type { GuardedSendOptions } from './foreign-gateway.ts'

@@ -51,7 +51,8 @@ function checkedOptions(
   const { batchSize, timeoutMs = 60_000 } = options
   checkName(name)
   checkTypes(name, types)
-  if (typeof handler !== 'function') throw new Error(`Give "${name}" a function that handles its events.`)
+  if (typeof handler !== 'function')
+    throw new Error(`Give "${name}" a function that handles its events: async (event, tx) => { … }.`)
   const numbers = [
     ['batchSize', batchSize],
     ['timeoutMs', timeoutMs],
@@ -69,8 +70,9 @@ function checkName(name: unknown): void {
 }
 
 function checkTypes(name: string, types: readonly string[]): void {
-  if (!Array.isArray(types)) throw new Error(`The types of "${name}" are a list of types of events.`)
-  if (types.length === 0) throw new Error(`Give "${name}" at least one type of event.`)
+  if (!Array.isArray(types))
+    throw new Error(`The types of "${name}" are a list of types of events, such as ['transfer.completed'].`)
+  if (types.length === 0) throw new Error(`Give "${name}" at least one type of event, such as 'transfer.completed'.`)
   const unknown = types.find((type) => !(eventTypes as readonly string[]).includes(type))
   if (unknown !== undefined)
     throw new Error(

@@ -1,3 +1,4 @@
+import type { Obstacle } from '../error.ts'
 import type { ExternalAddressRequest } from '../external-address.ts'
 import type { Metadata } from '../metadata.ts'
 import type { Transfer, TransferFailure, TransferRequest } from '../transfer.ts'
@@ -40,16 +41,6 @@ export interface Observation {
    */
   readonly transfer?: Transfer | undefined
 }
-
-/** Why requests do not get through, whatever they ask for. */
-export const obstacles = ['unreachable', 'misconfigured', 'credentials_unavailable'] as const
-
-/**
- * Why a request did not get through. `unreachable`: no connection, such as a refused one or a name without an address.
- * `misconfigured`: something that only a person can correct, such as a path that does not exist or a certificate that is not
- * trusted. `credentials_unavailable`: the host's code did not return the credentials.
- */
-export type Obstacle = (typeof obstacles)[number]
 
 /** Details of the answer, for the attempts log. */
 export interface AnswerMarks {

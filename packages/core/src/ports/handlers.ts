@@ -2,8 +2,8 @@ import type { EventType } from '../event.ts'
 import type { ReturnedAmount } from '../transfer-return.ts'
 import type { StoredTransfer } from './stored-transfer.ts'
 
-/** An event as it is delivered to a subscriber, whose types it is of. */
-export interface TransferEvent<Type extends EventType = EventType> {
+/** What every event has. */
+export interface RecordedEvent<Type extends EventType> {
   /** Identifies the event; the same on every delivery. */
   readonly id: string
   readonly type: Type
@@ -15,11 +15,17 @@ export interface TransferEvent<Type extends EventType = EventType> {
   readonly occurredAt: string
   /** The transfer as it was when the event was recorded; its `paidAmount` is the newest that is known. */
   readonly transfer: StoredTransfer
-  /** What came back of the transfer; only of `transfer.returned`, one event for each return. */
-  readonly returned?: ReturnedAmount | undefined
   /** W3C trace context of the transfer's enqueue, if engines have telemetry and the transfer was enqueued with one. */
   readonly traceparent?: string | undefined
 }
+
+/** An event as it is delivered to a subscriber, whose types it is of. Only one of the type `transfer.returned` has a `returned`. */
+export type TransferEvent<Type extends EventType = EventType> = Type extends 'transfer.returned'
+  ? RecordedEvent<Type> & {
+      /** What came back of the transfer: one event for each return. */
+      readonly returned: ReturnedAmount
+    }
+  : RecordedEvent<Type> & { readonly returned?: undefined }
 
 /** What a handler receives beside the event and the transaction. */
 export interface HandlerContext {

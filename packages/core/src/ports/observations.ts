@@ -1,6 +1,7 @@
 import type { TransferFailure } from '../transfer.ts'
 import type { TransferReturn } from '../transfer-return.ts'
 import type { TransferStatus } from '../transfer-status.ts'
+import type { TransferTypeName } from '../transfer-type.ts'
 import type { NewEvent } from './claim.ts'
 import type { Observation } from './gateway.ts'
 import type { Stage, StoredTransfer } from './stored-transfer.ts'
@@ -20,7 +21,7 @@ export interface ChangingTransfer extends Pick<StoredTransfer, 'stage' | 'status
   /** When the current status was reached, ISO 8601; null or absent when unknown. */
   readonly reachedAt?: string | null
   /** When it was enqueued, ISO 8601, and the rail or chain of its destination; absent when unknown. */
-  readonly origin?: { readonly createdAt: string; readonly transferType: string } | undefined
+  readonly origin?: { readonly createdAt: string; readonly transferType: TransferTypeName } | undefined
 }
 
 /** Decides what an observation changes. Pure. */

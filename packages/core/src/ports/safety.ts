@@ -1,4 +1,5 @@
 import type { Environment } from '../transfer-type.ts'
+import type { ValueTypeName } from '../value-type.ts'
 
 /** The target of a stop: everything, one gateway by its name, or one account at all gateways. The only gateway of an engine is `default`. */
 export type StopTarget =
@@ -42,7 +43,7 @@ export type ReturnResolution = OperatorNote & {
         /** How much came back: a decimal string greater than zero. */
         readonly amount: string
         /** That of the transfer. Needed only where the service has reported another one. */
-        readonly currency?: string | undefined
+        readonly currency?: ValueTypeName | undefined
         readonly dismissed?: undefined
       }
     | {

@@ -1,3 +1,4 @@
+import type { ValueTypeName } from '../value-type.ts'
 import type { NewTransfer } from './new-transfer.ts'
 import type { OperatorNote } from './safety.ts'
 
@@ -65,7 +66,7 @@ export interface TransferCommandPort<Tx> {
 export interface ReturnDecision extends OperatorNote {
   readonly identity: string
   readonly amount: string | null
-  readonly currency?: string | undefined
+  readonly currency?: ValueTypeName | undefined
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Metadata } from '../metadata.ts'
 import type { TransferStatus } from '../transfer-status.ts'
+import type { ValueTypeName } from '../value-type.ts'
 import type { Stage, StoredTransfer } from './stored-transfer.ts'
 
 /** Which transfers are wanted, as a backend gets it: checked, with moments in UTC. An absent member does not narrow the result. */
@@ -12,7 +13,7 @@ export interface TransferQuery {
   /** That was asked for: a decimal string; 12.5 and 12.50 are one amount. */
   readonly amount?: string | undefined
   /** In any case of its letters. */
-  readonly currency?: string | undefined
+  readonly currency?: ValueTypeName | undefined
   /** The id of the payee's address or the name of one that was given in full, in any case of its letters. */
   readonly payee?: string | undefined
   /** The transfer has all of these pairs; at most five. */

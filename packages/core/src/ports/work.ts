@@ -1,3 +1,4 @@
+import type { Obstacle } from '../error.ts'
 import type { TransferStatus } from '../transfer-status.ts'
 import type { Environment } from '../transfer-type.ts'
 import type { Claim, Settlement } from './claim.ts'
@@ -30,6 +31,8 @@ export interface Readings {
   readonly observations: readonly Observation[]
   /** Ids of transfers that the other side does not have. */
   readonly missing: readonly string[]
+  /** Why none of them could be read; absent when one was, or the other side answered. */
+  readonly obstacle?: Obstacle | undefined
 }
 
 /** One page of an account's list, newest first. */

@@ -4,6 +4,7 @@ import {
   type CantonPartyRequest,
   OutlayError,
   type PostalAddress,
+  type TransferTypeName,
   type WalletAddressRequest,
 } from '@outlay/core'
 import type { Dialect } from '../dialect.ts'
@@ -47,7 +48,7 @@ export type BankAccountWithoutWire = Omit<BankAccountRequest, 'kind' | 'name' | 
 export interface InternalAddressInput {
   readonly name: string
   /** Canonical names of chains of one environment. */
-  readonly transferTypes: readonly string[]
+  readonly transferTypes: readonly TransferTypeName[]
 }
 
 /** Filters of addresses. They match exactly and are combined with AND. */
@@ -55,13 +56,13 @@ export interface AddressFilters extends PageRequest {
   readonly type?: 'internal' | 'external' | undefined
   /** The on-chain address. */
   readonly address?: string | undefined
-  readonly transferType?: string | undefined
+  readonly transferType?: TransferTypeName | undefined
 }
 
 /** Changes to an address. */
 export interface AddressChange {
   /** Added to the existing ones. */
-  readonly transferTypes?: readonly string[] | undefined
+  readonly transferTypes?: readonly TransferTypeName[] | undefined
   readonly name?: string | undefined
   /** External addresses only. */
   readonly status?: 'active' | 'archived' | undefined

@@ -1,4 +1,4 @@
-import type { Balance } from '@outlay/core'
+import type { Balance, TransferTypeName, ValueTypeName } from '@outlay/core'
 import { decodePage, encodeQuery, type Rows, toRows } from '../pagination.ts'
 import { path } from '../request.ts'
 import { decodeBalance } from '../wire/balance.ts'
@@ -7,8 +7,8 @@ import type { CallOptions, ResourceContext } from './resource.ts'
 
 /** Filters of balances. They match exactly and are combined with AND. */
 export interface BalanceFilters {
-  readonly valueType?: string | undefined
-  readonly transferType?: string | undefined
+  readonly valueType?: ValueTypeName | undefined
+  readonly transferType?: TransferTypeName | undefined
 }
 
 /** Holdings of custodial wallets. External addresses have none. Specification: "GET /balances". */
@@ -21,7 +21,7 @@ export interface BalancesResource {
   get(
     accountId: string,
     addressId: string,
-    filters: { readonly valueType: string; readonly transferType: string },
+    filters: { readonly valueType: ValueTypeName; readonly transferType: TransferTypeName },
     options?: CallOptions,
   ): Promise<WithRaw<Balance> | undefined>
 }

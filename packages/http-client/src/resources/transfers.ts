@@ -1,4 +1,11 @@
-import { parseTransferRequest, type Transfer, type TransferRequest, type TransferStatus } from '@outlay/core'
+import {
+  parseTransferRequest,
+  type Transfer,
+  type TransferRequest,
+  type TransferStatus,
+  type TransferTypeName,
+  type ValueTypeName,
+} from '@outlay/core'
 import { refuseUnread } from '@outlay/core/adapter'
 import { decodePage, encodePageQuery, iteratePages, type Page, type PageRequest } from '../pagination.ts'
 import { path } from '../request.ts'
@@ -10,9 +17,9 @@ import { type CallOptions, type CreateOptions, create, type IterateOptions, type
 export interface TransferFilters extends PageRequest {
   readonly automationId?: string | undefined
   /** Matches the source or the destination. */
-  readonly valueType?: string | undefined
+  readonly valueType?: ValueTypeName | undefined
   /** Matches the source or the destination. */
-  readonly transferType?: string | undefined
+  readonly transferType?: TransferTypeName | undefined
   /** On-chain hash or payment reference of either leg. */
   readonly transactionId?: string | undefined
   readonly status?: TransferStatus | undefined

@@ -46,6 +46,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   transfer_not_cancelable: 409,
   rate_limited: 429,
   not_migrated: 503,
+  insufficient_privilege: 503,
   schema_too_new: 503,
   queue_version_untested: 503,
   service_unavailable: 503,

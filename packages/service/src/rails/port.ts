@@ -1,4 +1,11 @@
-import type { Amount, PaymentDetails, TransferFailure, WireInstructions } from '@outlay/core'
+import type {
+  Amount,
+  PaymentDetails,
+  TransferFailure,
+  TransferTypeName,
+  ValueTypeName,
+  WireInstructions,
+} from '@outlay/core'
 
 /** How a transfer changes value: the four flows of the specification's "What the service does". */
 export type RailFlow = 'onramp' | 'offramp' | 'swap' | 'payout'
@@ -16,9 +23,9 @@ export interface RailBankAccount {
 export interface RailLeg {
   /** Absent for an inbound wire and for a deposit. Every other leg has one. */
   readonly addressId?: string | undefined
-  readonly valueType: string
+  readonly valueType: ValueTypeName
   /** Rail or chain, canonical spelling. */
-  readonly transferType: string
+  readonly transferType: TransferTypeName
   /** True for a wallet that the service holds. */
   readonly custodial: boolean
   /** On-chain address or Canton party; empty for a bank account. */

@@ -1,7 +1,15 @@
 import '@outlay/core/node-version'
 import { createHash } from 'node:crypto'
 import { type ServerType, serve } from '@hono/node-server'
-import { type Catalog, Id, type Logger, type Telemetry, type WorkOptions } from '@outlay/core'
+import {
+  type Catalog,
+  Id,
+  type Logger,
+  type Telemetry,
+  type TransferTypeName,
+  type ValueTypeName,
+  type WorkOptions,
+} from '@outlay/core'
 import { Client, Pool } from 'pg'
 import { createAccount, prepareAccount } from '../accounts/accounts.ts'
 import { type NewAccount, parseNewAccount } from '../accounts/input.ts'
@@ -59,9 +67,9 @@ export interface SandboxOptions {
 
 /** Play money for a new account's wallet. */
 export interface SeedFunds {
-  readonly valueType: string
+  readonly valueType: ValueTypeName
   /** A chain of the client's environment. */
-  readonly transferType: string
+  readonly transferType: TransferTypeName
   /** Decimal string. */
   readonly amount: string
 }
