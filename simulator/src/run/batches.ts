@@ -54,7 +54,7 @@ async function ensureBatch(at: Run, number: number, { accountId }: Tenant): Prom
     metadata: { run: String(at.seed) },
     ...(number % 2 === 1 ? { accountId } : {}),
   }
-  const { id } = await at.office.transaction((tx) => batches.create(tx, wanted))
+  const { id } = await at.office.transaction(null, (tx) => batches.create(tx, wanted))
   at.batches.ids.set(number, id)
   return id
 }
@@ -138,7 +138,7 @@ export async function commandBatch(at: Run, step: Omit<Command, 'do'>): Promise<
   // What is sent from here on is no longer sent in the pause.
   if (step.what === 'resume') await checkPaused(at, id)
   try {
-    await at.office.transaction(async (tx) => {
+    await at.office.transaction(null, async (tx) => {
       await batches[step.what](tx, id)
       if (step.ends === 'rollback') throw new RolledBack()
     })

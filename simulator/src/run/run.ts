@@ -222,8 +222,8 @@ function surround(found: Environment, plan: Plan, bug: Bug | undefined, tenants:
 function guard(office: Worker, mistakes: Violation[]): Worker {
   return {
     ...office,
-    transaction: (work) =>
-      office.transaction(work).catch((error: unknown) => {
+    transaction: (accountId, work) =>
+      office.transaction(accountId, work).catch((error: unknown) => {
         noteVictim({ mistakes }, error)
         throw error
       }),

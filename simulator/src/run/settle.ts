@@ -78,7 +78,7 @@ async function heal(at: Run): Promise<void> {
     // A refusal for a lost login proves nothing about an earlier attempt, so it would be refused again for ever.
     await tenant.bank?.relink()
     await tenant.fund(100_000)
-    await office.transaction(async (tx) => {
+    await office.transaction(tenant.accountId, async (tx) => {
       await office.engine.accounts.resume(tx, tenant.accountId)
       await office.engine.accounts.retryCredentials(tx, tenant.accountId)
       await office.engine.accounts.fundsArrived(tx, tenant.accountId)
@@ -163,9 +163,10 @@ async function areOthersDone(at: Run): Promise<boolean> {
 
 /** An operator checks what is blocked and sends the same key again. */
 async function release(at: Run): Promise<void> {
-  const { rows } = await at.environment.host.query<{ readonly id: string }>(
-    `select id from outlay.transfer where stage = 'blocked' and reason is distinct from 'key_expired'`,
+  const { rows } = await at.environment.host.query<{ readonly id: string; readonly account_id: string }>(
+    `select id, account_id from outlay.transfer where stage = 'blocked' and reason is distinct from 'key_expired'`,
   )
-  for (const { id } of rows) await at.office.transaction((tx) => at.office.engine.transfers.release(tx, id))
+  for (const { id, account_id } of rows)
+    await at.office.transaction(account_id, (tx) => at.office.engine.transfers.release(tx, id))
   await approveAll(at)
 }

@@ -26,7 +26,8 @@ export interface Worker {
   readonly polls: Polls
   /** Does at once what the engine's supervision of its queue does every few seconds. */
   supervise(): Promise<void>
-  transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
+  /** Runs a transaction on the database of an account; for null, of what is of no account. */
+  transaction<T>(accountId: string | null, work: (tx: PoolClient) => Promise<T>): Promise<T>
   /** Holds the next answer of the service until it is released, while the worker lives on. */
   stall(): void
   /** Releases every held answer, and holds no more. */
@@ -126,7 +127,7 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
     throw error
   }
   const supervise = () => superviseQueue(driver)
-  const transaction: Worker['transaction'] = (work) => mortal.transaction(work)
+  const transaction: Worker['transaction'] = (_accountId, work) => mortal.transaction(work)
   return { engine, faultSchedule, release, pool, polls, supervise, transaction, ...stalling, stop: close }
 }
 
