@@ -2,6 +2,7 @@ import type { Driver } from '@outlay/adapters-pg'
 import type { Backend, Engine, Gateway, Runtime, WebhookVerifier, WorkOptions } from '@outlay/core'
 import type { WorkHandlers } from '@outlay/core/adapter'
 import type { Pool, PoolClient } from 'pg'
+import type { HostReader } from '../environment/host-database.ts'
 import type { InvariantName } from '../violation.ts'
 
 /** What is changed in the text of a function. */
@@ -25,7 +26,7 @@ export interface Bug {
   readonly backend?: (backend: Backend<PoolClient>) => Backend<PoolClient>
   readonly driver?: (
     driver: Driver<PoolClient>,
-    pools: { readonly host: Pool; readonly pool: Pool },
+    pools: { readonly host: HostReader; readonly pool: Pool },
   ) => Driver<PoolClient>
   /** Statements that `driver` matches: how each is called, and what its values have to say. */
   readonly statements?: Readonly<Record<string, RegExp>>

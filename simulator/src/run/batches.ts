@@ -73,7 +73,7 @@ async function openFilling(
     readonly isSnapshot: boolean
   },
 ): Promise<Filling> {
-  const client = await at.environment.office.connect()
+  const client = await at.environment.nodes[0].office.connect()
   const onError = () => undefined
   client.on('error', onError)
   const close = async (text: 'commit' | 'rollback'): Promise<string> => {
@@ -174,7 +174,7 @@ async function notePaused(at: Run, batchId: string): Promise<void> {
   try {
     // One by one, so that nobody waits for this one.
     for (const { id } of await readMembers(at, batchId))
-      await at.environment.office.query('select from outlay.transfer where id = $1 for update', [id])
+      await at.environment.nodes[0].office.query('select from outlay.transfer where id = $1 for update', [id])
   } catch {
     // A host has locked one for longer.
     return

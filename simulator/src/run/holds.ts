@@ -22,7 +22,7 @@ export async function hold(at: Run, step: HoldStep): Promise<string> {
     await at.office.transaction(ownId, (tx) => enqueue(at, step, tx))
   const found = touching.has(step.holding) ? await findPayout(at, number ?? step.payout) : undefined
   const accountId = found?.account_id ?? ownId
-  const client = await at.environment.holders.connect()
+  const client = await at.environment.nodes[0].holders.connect()
   const onError = () => undefined
   client.on('error', onError)
   const close = async (text: string) => {

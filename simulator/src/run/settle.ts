@@ -119,7 +119,7 @@ async function isDue({ environment }: Run): Promise<boolean> {
        or exists (select from outlay.delivery where not dead and due_at <= now())
        or exists (${unwoken}) as due`,
   )
-  return rows[0]?.due ?? false
+  return rows.some(({ due }) => due)
 }
 
 /** Whether nothing is left but what waits for a person to decide. */
@@ -138,7 +138,7 @@ async function countDecisions({ environment }: Run): Promise<number> {
   const { rows } = await environment.host.query<{ readonly count: number }>(
     `select count(*)::integer as count from outlay.transfer where stage = 'blocked' and reason = 'key_expired'`,
   )
-  return rows[0]?.count ?? 0
+  return rows.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** Whether every transfer has ended at the service, also those that no worker polls, and others' transfers are adopted where they must be. */

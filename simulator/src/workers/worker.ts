@@ -15,14 +15,14 @@ import { type Polls, watchPolls } from './polls.ts'
 import type { RunContext } from './run-context.ts'
 import { aboutOf, inTurns } from './turns.ts'
 import { type GatewayName, pairOf } from './two-gateways.ts'
+import { connectWorker, type WorkerNode } from './worker-connections.ts'
 
 /** A worker: an engine with connections of its own, which can be cut and killed. */
 export interface Worker {
   readonly engine: Engine<PoolClient>
   readonly faultSchedule: FaultSchedule
   readonly release: 'earlier' | 'later'
-  /** What its host shares with the engine. */
-  readonly pool: Pool
+  readonly nodes: readonly WorkerNode[]
   readonly polls: Polls
   /** Does at once what the engine's supervision of its queue does every few seconds. */
   supervise(): Promise<void>
@@ -63,10 +63,10 @@ export interface WorkerOptions extends Partial<PlannedStart> {
 /** Opens a worker and starts it. */
 export async function startWorker(around: RunContext, options: WorkerOptions = {}): Promise<Worker> {
   const { environment, bug } = around
-  const connection = options.isSteady ? undefined : environment.connections.open()
-  const pool = connection?.pool ?? (options.works === false ? environment.office : environment.steady)
+  const connections = connectWorker(environment, options)
+  const [{ pool }] = connections.nodes
   const turns = inTurns(around, options.name ?? 'nobody')
-  const faultSchedule = createFaultSchedule(() => connection?.cut(), turns.decide)
+  const faultSchedule = createFaultSchedule(() => connections.cut(), turns.decide)
   const polls = watchPolls((what) => around.reads.set(what, (around.reads.get(what) ?? 0) + 1))
   const mortal = mortalDriver(pgDriver(pool), faultSchedule, polls.statement(turns.statement))
   const driver = bug?.driver?.(mortal, { host: environment.host, pool }) ?? mortal
@@ -106,7 +106,7 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
     // A dead worker has nothing to end, and no database to write to what it still knows.
     if (faultSchedule.isDead) await Promise.race([engine.stop(), setTimeout(deadWorkerStopMs)])
     else await engine.stop()
-    if (connection !== undefined) await environment.connections.giveBack(connection)
+    await connections.giveBack()
   }
   let ending: Promise<void> | undefined
   // Who stops it twice must not give back what another worker has by then.
@@ -128,7 +128,8 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
   }
   const supervise = () => superviseQueue(driver)
   const transaction: Worker['transaction'] = (_accountId, work) => mortal.transaction(work)
-  return { engine, faultSchedule, release, pool, polls, supervise, transaction, ...stalling, stop: close }
+  const { nodes } = connections
+  return { engine, faultSchedule, release, nodes, polls, supervise, transaction, ...stalling, stop: close }
 }
 
 /** A backend with the mistake in it, and in what the core decides for it. */
