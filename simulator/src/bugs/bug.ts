@@ -1,4 +1,4 @@
-import type { Driver } from '@outlay/adapters-pg'
+import type { Directory, Driver } from '@outlay/adapters-pg'
 import type { Backend, Engine, Gateway, Runtime, WebhookVerifier, WorkOptions } from '@outlay/core'
 import type { WorkHandlers } from '@outlay/core/adapter'
 import type { Pool, PoolClient } from 'pg'
@@ -28,6 +28,8 @@ export interface Bug {
     driver: Driver<PoolClient>,
     pools: { readonly host: HostReader; readonly pool: Pool },
   ) => Driver<PoolClient>
+  /** Changes where accounts are and where their moves stand, of hosts with several databases. `pool` is that of the directory. */
+  readonly directory?: (directory: Directory, pool: Pool) => Directory
   /** Statements that `driver` matches: how each is called, and what its values have to say. */
   readonly statements?: Readonly<Record<string, RegExp>>
   readonly webhooks?: () => WebhookVerifier

@@ -7,7 +7,8 @@ import { plantInDatabase } from '../bugs/bugs.ts'
 import { serviceQueueSchema, supervisor } from '../queue.ts'
 import { endsWithin } from './bounded.ts'
 import { prepareCleaning } from './cleaning.ts'
-import { bySocket, type HostDatabase, type HostReader, openHostDatabase, openPool } from './host-database.ts'
+import { bySocket, type HostDatabase, type HostReader, openHostDatabase, openPool, readAll } from './host-database.ts'
+import { type HostSystem, openHostSystem } from './host-system.ts'
 import { prepareTimeTravel, retried } from './time-travel.ts'
 import { startWebhookProxy, type WebhookProxy } from './webhook-proxy.ts'
 
@@ -16,6 +17,8 @@ export interface Environment extends AsyncDisposable {
   readonly postgres: Postgres
   /** The databases of the hosts: each account is in one. */
   readonly nodes: readonly [HostDatabase, ...HostDatabase[]]
+  /** What makes them one system; undefined for one database. */
+  readonly system: HostSystem | undefined
   /** Reads all of them. */
   readonly host: HostReader
   /** Reads the service's database. */
@@ -44,12 +47,19 @@ const quick = {
   unix_socket_directories: tmpdir(),
 }
 
+/** Names of the databases of hosts that have several. */
+export const nodeNames = ['east', 'west'] as const
+
 /** Opens an environment. `bug` is a mistake that is planted in it, to see that it is found. */
-export async function openEnvironment(bug: Bug | undefined): Promise<Environment> {
+export async function openEnvironment(bug: Bug | undefined, hasNodes = false): Promise<Environment> {
   // One that can be restarted, wherever the other tests run.
   const server = await startPostgres({ provider: 'embedded', durable: false, settings: quick })
-  const node = await openHostDatabase(server, 'only', { hasReferences: true })
-  const nodes = [node] as const
+  // An account whose rows are referred to does not move.
+  const openNode = (name: string) => openHostDatabase(server, name, { hasReferences: !hasNodes })
+  const nodes: Environment['nodes'] = hasNodes
+    ? [await openNode(nodeNames[0]), await openNode(nodeNames[1])]
+    : [await openNode('only')]
+  const system = hasNodes ? await openHostSystem(server, nodes) : undefined
   const serviceUrl = bySocket(await server.createDatabase())
   const service = openPool(serviceUrl)
   const sandbox = await startSandbox({ databaseUrl: serviceUrl, engine: { concurrency: 20, pollIntervalMs: 100 } })
@@ -60,7 +70,7 @@ export async function openEnvironment(bug: Bug | undefined): Promise<Environment
   const cleanService = await prepareCleaning(service, ['outlay_service_engine', serviceQueueSchema])
   const supervised = [...nodes, supervisor(service, serviceQueueSchema)]
   return {
-    ...{ postgres: server, nodes, host: node.host, service, sandbox, proxy, webhookProxy },
+    ...{ postgres: server, nodes, system, host: readAll(nodes), service, sandbox, proxy, webhookProxy },
     async travel(seconds) {
       const webhooks = retried(() => passWebhookTime(service, seconds))
       await Promise.all([...nodes.map((one) => one.travel(seconds)), travelService(seconds), webhooks])
@@ -77,7 +87,7 @@ export async function openEnvironment(bug: Bug | undefined): Promise<Environment
       return rowCount ?? 0
     },
     async clean() {
-      await Promise.all([...nodes.map((one) => one.clean()), cleanService()])
+      await Promise.all([...nodes.map((one) => one.clean()), system?.clean(), cleanService()])
       await service.query('delete from outlay_service.webhook_delivery')
     },
     async [Symbol.asyncDispose]() {
@@ -85,7 +95,7 @@ export async function openEnvironment(bug: Bug | undefined): Promise<Environment
       await proxy.stop()
       await sandbox.stop()
       // What hangs in a run gives no connection back.
-      await endsWithin(5_000, Promise.all([...nodes.map((one) => one.end()), service.end()]))
+      await endsWithin(5_000, Promise.all([...nodes.map((one) => one.end()), system?.end(), service.end()]))
       await server.stop()
     },
   }

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createEngine } from '@outlay/core'
 import { memoryGateway, type Postgres } from '@outlay/testing'
-import { Pool } from 'pg'
+import { Pool, type QueryResult } from 'pg'
 import { queueSchema, supervisor } from '../queue.ts'
 import { prepareCleaning } from './cleaning.ts'
 import { type FaultyConnections, storeFaultyConnections } from './faulty-connections.ts'
@@ -33,6 +33,18 @@ export interface HostDatabase {
 
 /** Reads the databases of the hosts. */
 export type HostReader = Pick<Pool, 'query'>
+
+/** Reads several databases one after the other: the rows of all, of statements without a name. */
+export function readAll([first, ...others]: readonly [HostDatabase, ...HostDatabase[]]): HostReader {
+  if (others.length === 0) return first.host
+  const query = async (text: string, values?: unknown[]): Promise<QueryResult> => {
+    const all = await Promise.all([first, ...others].map(({ host }) => host.query(text, values)))
+    const [one, ...rest] = all as [QueryResult, ...QueryResult[]]
+    const rows = [one, ...rest].flatMap((result) => result.rows)
+    return { ...one, rows, rowCount: all.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0) }
+  }
+  return { query } as HostReader
+}
 
 /** Makes a database of the hosts. `hasReferences` says whether their own tables refer to those of the engine. */
 export async function openHostDatabase(

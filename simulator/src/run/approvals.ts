@@ -1,3 +1,4 @@
+import type { Shards } from '@outlay/adapters-pg'
 import { OutlayError, type Policy } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { creator } from '../environment/tenant.ts'
@@ -50,8 +51,10 @@ export async function setPolicies(at: Run, change: Control): Promise<string> {
   at.paymentRules = undefined
   const board = await startWorker(at, { works: false, isSteady: true })
   try {
-    const set = board.engine.policies.set
-    const { version } = await board.transaction(null, (tx) => set(tx, policies, note))
+    const { engine, system } = board
+    const set = (tx: PoolClient) => engine.policies.set(tx, policies, note)
+    const version =
+      system === undefined ? (await board.transaction(null, set)).version : await setOnAll(system, policies, note)
     at.approvedFrom = from
     at.screens = screens
     at.paymentRules = payments
@@ -59,6 +62,16 @@ export async function setPolicies(at: Run, change: Control): Promise<string> {
   } finally {
     await board.stop()
   }
+}
+
+async function setOnAll(
+  system: Shards<PoolClient>,
+  ...[policies, note]: Parameters<Shards<PoolClient>['policies']['setAll']>
+) {
+  const { answers } = await system.policies.setAll(policies, note)
+  return Object.values(answers)
+    .map(({ version }) => version)
+    .join(' and ')
 }
 
 /** Somebody decides about a payout; returns what became of that. */

@@ -8,6 +8,7 @@ import { noteUnwoken, resumeBatches, unwoken } from './batches.ts'
 import { endHolds } from './holds.ts'
 import { tenantOf } from './host-payouts.ts'
 import { useOwnPool } from './host-pools.ts'
+import { endMoves } from './moves.ts'
 import type { Run } from './run-state.ts'
 
 /** Most rounds of time that a run gets to come to rest. */
@@ -56,6 +57,7 @@ async function heal(at: Run): Promise<void> {
   const { environment, office } = at
   at.handlersToFail = 0
   await endHolds(at)
+  await endMoves(at)
   at.misconduct.heal()
   at.verdicts.length = 0
   environment.proxy.faults.clear()

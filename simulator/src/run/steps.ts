@@ -4,6 +4,7 @@ import { breakNetwork } from '../plan/network.ts'
 import type { Step } from '../plan/plan.ts'
 import { removeWaitingJobs } from '../queue.ts'
 import { enqueue, findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
+import { moveStep } from './moves.ts'
 import { playStep } from './player-steps.ts'
 import type { Run } from './run-state.ts'
 import { restart } from './worker-starts.ts'
@@ -41,6 +42,10 @@ export async function runStep(at: Run, step: Step): Promise<string> {
       return changeAccess(at, step.do, tenantOf(at, step.tenant))
     case 'lose_jobs':
       return loseJobs(at)
+    case 'move':
+    case 'enqueue_across':
+    case 'end_moves':
+      return moveStep(at, step)
     case 'hold':
     case 'end_holds':
     case 'page':

@@ -118,9 +118,15 @@ export function mortalDriver<Tx>(
   }
 }
 
+/** Statements that change something of a move of an account. */
+const movingStatement =
+  /_(depart|expect|back|pack|pack_rest|pack_end|hand_over|open|receive|replace|arrive|forget|unpack|discard|end_move)$/
+
 const statementMoments = ['fetch', 'claim', 'settle', 'lease_due', 'next', 'acknowledge'] as const
 
 /** The moment that a statement is, by the end of its name. */
 function momentOf(name: string): Moment['at'] | undefined {
-  return statementMoments.find((moment) => name.endsWith(`_${moment}`))
+  return (
+    statementMoments.find((moment) => name.endsWith(`_${moment}`)) ?? (movingStatement.test(name) ? 'move' : undefined)
+  )
 }
