@@ -6,15 +6,15 @@ import { bySocket, type HostDatabase, migrateHost, openPool } from './host-datab
 /** One database that gets what several have, so that whoever reads it sees them as one. */
 export interface Gathered {
   readonly host: Pool
-  /** Gathers everything anew. Gives what is in more than one of them, in sentences. */
+  /** Gathers everything anew. Gives what is in more than one of them, or without its transfer, in sentences. */
   gather(): Promise<readonly string[]>
   end(): Promise<void>
 }
 
-/** Tables of the engine that are read at the end. History in pages of the archive comes with the events and attempts. */
+/** Tables of what belongs to a transfer. History in pages of the archive comes with the events and attempts. */
 const tables = [
-  ...['transfer', 'event', 'attempt', 'delivery', 'outbox', 'approval', 'hold', 'transfer_creator', 'transfer_return'],
-  ...['return_report', 'resubmission', 'screening', 'screening_answer', 'limit_charge', 'limit_pass', 'counterparty'],
+  ...['event', 'attempt', 'delivery', 'approval', 'hold', 'transfer_creator', 'transfer_return', 'return_report'],
+  ...['resubmission', 'screening', 'screening_answer', 'limit_charge', 'limit_pass'],
 ]
 
 const historyOf = (table: string): string =>
@@ -25,7 +25,7 @@ const historyOf = (table: string): string =>
     : ''
 
 /** What the hosts have themselves stays where it was written. One payout may be known on both. */
-const ownTables = ['payout', 'effect']
+const others = ['outlay.transfer', 'outlay.outbox', 'outlay.counterparty', 'payout', 'effect']
 
 interface Part {
   readonly name: string
@@ -38,12 +38,17 @@ export async function openGathered(server: Postgres, nodes: readonly HostDatabas
   await migrateHost(host, { hasReferences: false })
   await host.query('create unique index on payout (transfer_id)')
   const clean = await prepareCleaning(host, ['outlay', 'public'])
-  const names = [...tables.map((table) => `outlay.${table}`), ...ownTables]
-  const reading = names
-    .map((name) => {
-      const table = name.replace('outlay.', '')
-      return `select '${name}' as name, coalesce(jsonb_agg(x), '[]')::text as rows from (select * from ${name} ${historyOf(table)}) x`
-    })
+  const readingOf = (name: string, rows: string) =>
+    `select '${name}' as name, coalesce(jsonb_agg(x), '[]')::text as rows from (${rows}) x`
+  const here = 'exists (select from outlay.transfer t where t.id = y.transfer_id)'
+  const reading = [
+    ...others.map((name) => readingOf(name, `select * from ${name}`)),
+    ...tables.map((table) =>
+      readingOf(`outlay.${table}`, `select y.* from outlay.${table} y where ${here} ${historyOf(table)}`),
+    ),
+  ].join(' union all ')
+  const straying = tables
+    .map((table) => `select '${table}' as name, count(*)::integer as count from outlay.${table} y where not ${here}`)
     .join(' union all ')
   const put = async ({ name, rows }: Part): Promise<number> => {
     const client = await host.connect()
@@ -66,6 +71,9 @@ export async function openGathered(server: Postgres, nodes: readonly HostDatabas
       await clean()
       const found: string[] = []
       for (const node of nodes) {
+        const { rows: strays } = await node.host.query<{ readonly name: string; readonly count: number }>(straying)
+        for (const { name, count } of strays)
+          if (count > 0) found.push(`${count} rows of ${name} are on ${node.name} without their transfers`)
         const { rows: parts } = await node.host.query<Part>(reading)
         for (const part of parts.filter(({ rows }) => rows !== '[]')) {
           const left = await put(part)

@@ -1,5 +1,17 @@
 import type { PlannedPayout } from './draw.ts'
-import type { Moment } from './plan.ts'
+
+/** Statements of a move that change something, in its order, the last one on its way back. */
+export const moveMoments = [
+  ...(['expect', 'depart', 'pack', 'pack_end', 'arrive', 'replace', 'hand_over', 'open', 'unpack'] as const),
+  ...(['discard', 'end_move', 'back'] as const),
+] as const
+
+/** A moment of a move: before or after the n-th statement of a kind. */
+export interface MoveMoment {
+  readonly at: (typeof moveMoments)[number]
+  readonly phase: 'before' | 'after'
+  readonly nth: number
+}
 
 /** Steps of hosts that have several databases, which are numbered from 0. */
 export type MovingStep =
@@ -10,8 +22,8 @@ export type MovingStep =
       readonly to: number
       /** How long attempts under way are waited for, in milliseconds. */
       readonly attemptsMs: number
-      /** The statement of the move at which it dies; null when it lives. */
-      readonly dies: Moment | null
+      /** The statement of the move at which it dies, on either node; null when it lives. */
+      readonly dies: MoveMoment | null
       readonly isAwaited: boolean
     }
   /**

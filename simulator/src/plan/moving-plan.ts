@@ -1,17 +1,15 @@
 import { type Choices, type Draw, startDrawing } from './draw.ts'
-import type { MovingStep } from './moves.ts'
+import { type MovingStep, moveMoments } from './moves.ts'
 import { administration, disturbances, hostSteps, type Plan, precede, type Step } from './plan.ts'
 import { sumMost } from './players.ts'
-
-/** Statements of a move, as they are numbered by its faults: those of a small account are fewer. */
-const moveStatements = 30
 
 const drawMove = ({ below, oneOf, fraction, tenants }: Draw): MovingStep => ({
   do: 'move',
   tenant: below(tenants),
   to: below(2),
   attemptsMs: oneOf([1, 1, 300]),
-  dies: fraction() < 0.4 ? { at: 'move', phase: oneOf(['before', 'after']), nth: 1 + below(moveStatements) } : null,
+  dies:
+    fraction() < 0.4 ? { at: oneOf(moveMoments), phase: oneOf(['before', 'after']), nth: oneOf([1, 1, 1, 2]) } : null,
   isAwaited: fraction() < 0.4,
 })
 

@@ -1,6 +1,6 @@
 import { type Choices, type Draw, type PlannedPayout, startDrawing } from './draw.ts'
 import { followPolicies } from './earlier-payments.ts'
-import type { MovingStep } from './moves.ts'
+import type { MovingStep, moveMoments } from './moves.ts'
 import { drawPlayers, type Player, type PlayerStep, playerSteps, players } from './players.ts'
 import { drawWaitingBatches } from './waiting-batches.ts'
 
@@ -30,7 +30,7 @@ export type NetworkFault = (typeof networkFaults)[number]
 
 /** A moment in the life of a worker: before or after the n-th statement of a kind from now on, or request to the service. */
 export interface Moment {
-  readonly at: (typeof moments)[number] | 'move'
+  readonly at: (typeof moments)[number] | (typeof moveMoments)[number]
   readonly phase: 'before' | 'after'
   readonly nth: number
 }

@@ -75,17 +75,13 @@ export async function run(
     office,
     workers: new Map(),
     retired: [],
-    keysSeen: new Set<string>(),
-    arrivals: new Map<string, number>(),
     toRefuse: new Map<number, number>(),
     foreign: new Map(),
     paidOtherwise: new Set<string>(),
     watched: new Set<string>(),
     ...noControl(),
     forgottenAt: [],
-    holds: new Set<Hold>(),
-    moves: new Set<Promise<string>>(),
-    movesEnded: new Map<string, number>(),
+    ...nothingYet(),
     faults: 0,
     starts: 0,
     watch: () => watchKeys(at),
@@ -135,6 +131,14 @@ const noControl = () => ({
   toScreen: new Set<string>(),
   firstPayments: new Set<string>(),
   toCompare: new Set<string>(),
+})
+
+const nothingYet = () => ({
+  keysSeen: new Set<string>(),
+  arrivals: new Map<string, number>(),
+  holds: new Set<Hold>(),
+  moves: new Set<Promise<string>>(),
+  movesEnded: new Map<string, number>(),
 })
 
 const watchAll = (environment: Environment): readonly Watch[] => [

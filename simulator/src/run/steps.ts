@@ -42,10 +42,6 @@ export async function runStep(at: Run, step: Step): Promise<string> {
       return changeAccess(at, step.do, tenantOf(at, step.tenant))
     case 'lose_jobs':
       return loseJobs(at)
-    case 'move':
-    case 'enqueue_across':
-    case 'end_moves':
-      return moveStep(at, step)
     case 'hold':
     case 'end_holds':
     case 'page':
@@ -155,6 +151,10 @@ async function changeAccess(
 /** Steps that no host executes. */
 async function disturb(at: Run, step: Step): Promise<string> {
   switch (step.do) {
+    case 'move':
+    case 'enqueue_across':
+    case 'end_moves':
+      return moveStep(at, step)
     case 'network':
       at.faults += step.times
       return breakNetwork(at.environment.proxy, step)

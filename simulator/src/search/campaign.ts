@@ -62,7 +62,7 @@ const runsPerEnvironment = 150
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1_000
-  const { bug, hasNodes = false } = options
+  const { bug, hasNodes = bug?.hasNodes ?? false } = options
   const playing =
     options.players ?? new Set(players.filter((one) => knownMistakes.every(({ player }) => player !== one)))
   const totals = { seeds: 0, payouts: 0, faults: 0 }

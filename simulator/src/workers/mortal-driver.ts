@@ -1,4 +1,5 @@
 import type { Driver } from '@outlay/adapters-pg'
+import { moveMoments } from '../plan/moves.ts'
 import type { Moment } from '../plan/plan.ts'
 
 /** What befalls a worker at a moment. */
@@ -118,15 +119,9 @@ export function mortalDriver<Tx>(
   }
 }
 
-/** Statements that change something of a move of an account. */
-const movingStatement =
-  /_(depart|expect|back|pack|pack_rest|pack_end|hand_over|open|receive|replace|arrive|forget|unpack|discard|end_move)$/
-
-const statementMoments = ['fetch', 'claim', 'settle', 'lease_due', 'next', 'acknowledge'] as const
+const statementMoments = ['fetch', 'claim', 'settle', 'lease_due', 'next', 'acknowledge', ...moveMoments] as const
 
 /** The moment that a statement is, by the end of its name. */
 function momentOf(name: string): Moment['at'] | undefined {
-  return (
-    statementMoments.find((moment) => name.endsWith(`_${moment}`)) ?? (movingStatement.test(name) ? 'move' : undefined)
-  )
+  return statementMoments.find((moment) => name.endsWith(`_${moment}`))
 }

@@ -121,16 +121,7 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
   // Who stops it twice must not give back what another worker has by then.
   const close = () => (ending ??= end())
   try {
-    if (options.works !== false) {
-      await engine.start({
-        concurrency: options.concurrency ?? 8,
-        pollIntervalMs: options.pollIntervalMs ?? 100,
-        subscriptionConcurrency: 2,
-        stopTimeoutMs: 500,
-        slowAfterMs: bounds.slowAfterMs,
-        ...bug?.work,
-      })
-    }
+    if (options.works !== false) await engine.start({ ...workOf(options), ...bug?.work })
   } catch (error) {
     await close()
     throw error
@@ -141,6 +132,10 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
   const { nodes } = connections
   return { engine, system, faultSchedule, release, nodes, polls, supervise, transaction, ...stalling, stop: close }
 }
+
+const workOf = ({ concurrency = 8, pollIntervalMs = 100 }: WorkerOptions) => ({
+  ...{ concurrency, pollIntervalMs, subscriptionConcurrency: 2, stopTimeoutMs: 500, slowAfterMs: bounds.slowAfterMs },
+})
 
 /** What a gateway of a worker goes by. */
 interface Around {
