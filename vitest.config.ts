@@ -12,7 +12,7 @@ const tests = (suffix: string) => [
 ]
 
 /** Tests beside their sources that run whole programs. */
-const endToEnd = ['simulator/src/{simulator,chaos/chaos}.test.ts', 'site/src/site.test.ts']
+const endToEnd = ['simulator/src/{simulator,moves,chaos/chaos}.test.ts', 'site/src/site.test.ts']
 
 // Where tests decide about a change, those of the database and of whole processes get a second try, and the report names those
 // that needed it. Nowhere else: a test that needs an idle machine is wrong.

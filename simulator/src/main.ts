@@ -19,6 +19,7 @@ const usage = `Usage: simulate [--seeds N] [--seed S] [--minutes M] [--parallel 
   --judge N     the judge checks one in N seeds, too; default 10, and every seed with --bugs
   --judge-only  every seed, and only what the judge finds counts
   --players P   only these, with commas between: ${players.join(', ')}
+  --nodes       hosts have two databases, between which accounts move; without players and judge
   --keep-going  go on after a seed that fails, and name each
   --no-shrink   do not search for the shortest plan that still fails
   --replay FILE run the plan of a failure in the order that was recorded
@@ -119,6 +120,7 @@ async function main(): Promise<number> {
       replay: { type: 'string' },
       times: { type: 'string', default: '1' },
       players: { type: 'string' },
+      nodes: { type: 'boolean', default: false },
       'keep-going': { type: 'boolean', default: false },
       'no-shrink': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -151,6 +153,7 @@ async function main(): Promise<number> {
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     bug: findBug(values.bug),
     players: named,
+    hasNodes: values.nodes,
     keepsGoing: values['keep-going'],
     shrinks: !values['no-shrink'] && !values['keep-going'],
     wanted: judgeOnly ? ['judge'] : undefined,

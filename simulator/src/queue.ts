@@ -33,7 +33,10 @@ export const removeWaitingJobs = `delete from outlay.outbox where id in (select 
 
 /** Counts what waits, and the jobs. */
 export async function countJobs(pool: Pick<Pool, 'query'>): Promise<number> {
-  return (await pool.query('select count(*)::integer as count from outlay.queue_jobs()')).rows[0].count
+  const { rows } = await pool.query<{ readonly count: number }>(
+    'select count(*)::integer as count from outlay.queue_jobs()',
+  )
+  return rows.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** The engine waits no longer than that for locks: what holds jobs for long must not hold up the run. */

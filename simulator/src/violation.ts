@@ -34,6 +34,7 @@ export const invariants = {
   batches_obey: 'What waits in a paused batch is not sent; what was canceled with a batch is sent no more.',
   corrected_once:
     'Of an ended transfer and its successor one at most moves money; each names the other and has its metadata and batch.',
+  moved_whole: 'An account is on one node with all that it has, wherever it moves, and each move of it ends.',
   host_pool_is_clean: 'Statements of a host on the pool that it shares with the engine do what they do without it.',
 } as const
 

@@ -1,4 +1,4 @@
-import type { Driver } from '@outlay/adapters-pg'
+import type { Directory, Driver } from '@outlay/adapters-pg'
 import type { Backend, Engine, Gateway, Runtime, WebhookVerifier, WorkOptions } from '@outlay/core'
 import type { WorkHandlers } from '@outlay/core/adapter'
 import type { Pool, PoolClient } from 'pg'
@@ -17,6 +17,8 @@ export interface Bug {
   readonly name: string
   /** Invariants any of which finds it. */
   readonly breaks: readonly InvariantName[]
+  /** Whether it is one of accounts that move, so that only plans find it in which they do. */
+  readonly hasNodes?: boolean
   /** Functions of databases, and what is changed in their texts. */
   readonly sql?: SqlChange | readonly SqlChange[]
   /** A second line of defence at the service that would hide the mistake: a constraint of a table. */
@@ -25,8 +27,10 @@ export interface Bug {
   readonly backend?: (backend: Backend<PoolClient>) => Backend<PoolClient>
   readonly driver?: (
     driver: Driver<PoolClient>,
-    pools: { readonly host: Pool; readonly pool: Pool },
+    pools: { readonly host: Pick<Pool, 'query'>; readonly pool: Pool },
   ) => Driver<PoolClient>
+  /** Changes where accounts are and where their moves stand, of hosts with several databases. `pool` is that of the directory. */
+  readonly directory?: (directory: Directory, pool: Pool) => Directory
   /** Statements that `driver` matches: how each is called, and what its values have to say. */
   readonly statements?: Readonly<Record<string, RegExp>>
   readonly webhooks?: () => WebhookVerifier

@@ -5,7 +5,7 @@ import { memoryGateway, waitUntil } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { Pool, type PoolClient } from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { migrateHost } from '../environment/environment.ts'
+import { migrateHost } from '../environment/host-database.ts'
 import { bugs, plantInDatabase } from './bugs.ts'
 
 const [hosts, services] = [await testDatabase(), await testDatabase()]

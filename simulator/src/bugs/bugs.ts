@@ -4,6 +4,7 @@ import { readObservation } from '@outlay/http-client'
 import type { PoolClient } from 'pg'
 import { batchBugs } from './batch-bugs.ts'
 import type { Bug, SqlChange } from './bug.ts'
+import { movingBugs } from './moving-bugs.ts'
 import { reviewedBugs } from './reviewed.ts'
 
 const submitting =
@@ -32,6 +33,7 @@ const believeAll: DecideChange = (current, { status, failure, reachedAt }) => ({
 export const bugs: readonly Bug[] = [
   ...reviewedBugs,
   ...batchBugs,
+  ...movingBugs,
   {
     name: 'a_new_key_per_attempt',
     breaks: ['one_effect', 'keys'],
@@ -311,16 +313,24 @@ export const bugs: readonly Bug[] = [
 /** The databases that a bug is planted in. */
 type Databases = Readonly<Record<'host' | 'service', Pick<PoolClient, 'query'>>>
 
-/** Changes a function of a database as a bug says. */
-export async function plantInDatabase(bug: Bug, pools: Databases): Promise<void> {
+/** Changes functions of databases as a bug says; gives what changes them back. */
+export async function plantInDatabase(bug: Bug, pools: Databases): Promise<() => Promise<void>> {
   if (bug.withoutConstraint !== undefined) {
     const [table, name] = bug.withoutConstraint
     await pools.service.query(`alter table outlay_service.${table} drop constraint ${name}`)
   }
-  for (const change of [bug.sql ?? []].flat()) await changeFunction(change, pools)
+  const undo: (() => Promise<unknown>)[] = []
+  for (const change of [bug.sql ?? []].flat()) {
+    const before = await changeFunction(change, pools)
+    undo.unshift(() => pools[change.on].query(before))
+  }
+  return async () => {
+    for (const one of undo) await one()
+  }
 }
 
-async function changeFunction({ on, name, from, to }: SqlChange, pools: Databases): Promise<void> {
+/** Changes a function; gives the text that it had. */
+async function changeFunction({ on, name, from, to }: SqlChange, pools: Databases): Promise<string> {
   const schema = on === 'host' ? 'outlay' : 'outlay_service'
   const fill = (text: string) => text.replaceAll('{{schema}}', `"${schema}"`)
   const { rows } = await pools[on].query<{ readonly text: string }>(
@@ -329,5 +339,6 @@ async function changeFunction({ on, name, from, to }: SqlChange, pools: Database
   )
   const text = rows[0]?.text ?? ''
   if (!text.includes(fill(from))) throw new Error(`${schema}.${name} does not say ${fill(from)}`)
-  await pools[on].query(text.replace(fill(from), fill(to)))
+  await pools[on].query(text.replace(fill(from), () => fill(to)))
+  return text
 }

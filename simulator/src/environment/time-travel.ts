@@ -38,11 +38,10 @@ const movedUses = `with gone as (
   from gone g order by g.began_at`
 
 /** A worker may hold rows in another order, and the server may just be restarting. */
-export async function retried(run: () => Promise<unknown>): Promise<void> {
+export async function retried<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await run()
-      return
+      return await run()
     } catch (error) {
       if (attempt === 20) throw error
       await new Promise((resolve) => setTimeout(resolve, 25 * attempt))

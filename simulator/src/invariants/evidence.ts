@@ -1,4 +1,5 @@
 import type { Environment } from '../environment/environment.ts'
+import type { HostDatabase } from '../environment/host-database.ts'
 import type { Tenant } from '../environment/tenant.ts'
 import type { Violation } from '../violation.ts'
 
@@ -11,7 +12,9 @@ export interface ForeignTransfer {
 
 /** What the checks read: both databases, whose money it is, and what was noted on the way. */
 export interface Evidence {
-  readonly environment: Pick<Environment, 'host' | 'service'>
+  readonly environment: Pick<Environment, 'host' | 'service'> & {
+    readonly nodes: readonly Pick<HostDatabase, 'host'>[]
+  }
   readonly tenants: readonly (Pick<Tenant, 'accountId' | 'client' | 'funded'> & Partial<Pick<Tenant, 'clientIds'>>)[]
   /** Idempotency keys that reached the service. */
   readonly keysSeen: ReadonlySet<string>

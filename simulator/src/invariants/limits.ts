@@ -6,35 +6,38 @@ import type { Violation, Watch } from '../violation.ts'
 export const [accountLimit, hostLimit] = ['sums-account', 'sums-host']
 
 /** What was charged in one statement and so one snapshot, without what a person let go beyond a limit. */
-const chargedText = `select c.counter, c.scope, sum(c.amount)::text as charged, count(*)::integer as transfers
+const chargedText = `select c.counter, c.scope, c.began_at::text as began, sum(c.amount)::text as charged, count(*)::integer as transfers
   from outlay.limit_charge c
   where not exists (
     select from outlay.audit a where a.transfer_id = c.transfer_id and a.command = 'transfers.release')
-  group by c.counter, c.scope, c.began_at
-  having sum(c.amount) > case when c.counter like $1 || ' %' then $2::numeric else 2 * $2::numeric end`
+  group by c.counter, c.scope, c.began_at`
 
 interface Charged {
   readonly counter: string
   readonly scope: string
+  readonly began: string
   readonly charged: string
   readonly transfers: number
 }
 
 /** Compares what was charged in each day with what may leave in it, repeatedly: it is given back, and forgotten, later. */
-export function watchLimits(environment: Pick<Environment, 'host'>): Watch {
+export function watchLimits(environment: Pick<Environment, 'host' | 'nodes'>): Watch {
   const violations: Violation[] = []
   return {
     violations,
     async check() {
       // Postgres may just be restarting.
-      const { rows } = await environment.host
-        .query<Charged>(chargedText, [accountLimit, sumMost])
-        .catch(() => ({ rows: [] as Charged[] }))
-      for (const { counter, scope, charged, transfers } of rows)
-        violations.push({
-          invariant: 'within_limits',
-          detail: `${transfers} transfers charged ${charged} to ${counter} of ${scope}`,
-        })
+      const { rows } = await environment.host.query<Charged>(chargedText).catch(() => ({ rows: [] as Charged[] }))
+      // What an account has on several nodes counts as one.
+      for (const all of Map.groupBy(rows, ({ counter, scope, began }) => `${counter} of ${scope} from ${began}`)) {
+        const [name, parts] = all
+        const charged = parts.reduce((sum, one) => sum + Number(one.charged), 0)
+        const isOfAccount = name.startsWith(`${accountLimit} `)
+        // Each node has a limit of its own for all of its accounts.
+        const most = isOfAccount ? sumMost : 2 * sumMost * environment.nodes.length
+        if (charged > most)
+          violations.push({ invariant: 'within_limits', detail: `${charged} were charged to ${name}` })
+      }
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Query, Row } from '../recording/index.ts'
 
 /** Asks a pool. */
 export const queryOf =
-  (pool: Pool): Query =>
+  (pool: Pick<Pool, 'query'>): Query =>
   async (text, values = []) =>
     (await pool.query(text, [...values])).rows
 

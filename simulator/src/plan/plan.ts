@@ -1,5 +1,6 @@
 import { type Choices, type Draw, type PlannedPayout, startDrawing } from './draw.ts'
 import { followPolicies } from './earlier-payments.ts'
+import type { MovingStep, moveMoments } from './moves.ts'
 import { drawPlayers, type Player, type PlayerStep, playerSteps, players } from './players.ts'
 import { drawWaitingBatches } from './waiting-batches.ts'
 
@@ -29,7 +30,7 @@ export type NetworkFault = (typeof networkFaults)[number]
 
 /** A moment in the life of a worker: before or after the n-th statement of a kind from now on, or request to the service. */
 export interface Moment {
-  readonly at: (typeof moments)[number]
+  readonly at: (typeof moments)[number] | (typeof moveMoments)[number]
   readonly phase: 'before' | 'after'
   readonly nth: number
 }
@@ -60,6 +61,7 @@ export interface PlannedStart {
 /** One step of a plan. Workers and tenants are numbered from 0. */
 export type Step =
   | PlayerStep
+  | MovingStep
   | {
       readonly do: 'enqueue'
       readonly tenant: number
@@ -101,6 +103,8 @@ export interface Plan {
   readonly sharesClient: boolean
   /** True when hosts pay through two gateways. */
   readonly twoGateways?: boolean
+  /** True when hosts have two databases, between which accounts move. */
+  readonly hasNodes?: boolean
   readonly steps: readonly Step[]
 }
 
@@ -108,7 +112,7 @@ export interface Plan {
 const workerCount = 3
 
 /** What hosts do. */
-const hostSteps = ({ fraction, below, oneOf, tenants, payouts, some }: Draw): Choices<Step> => [
+export const hostSteps = ({ fraction, below, oneOf, tenants, payouts, some }: Draw): Choices<Step> => [
   [
     22,
     () => ({
@@ -151,7 +155,7 @@ const drawStart = ({ fraction, below, oneOf }: Draw, taking: ReadonlySet<Player>
 })
 
 /** What goes wrong, and what time does. */
-const disturbances = (draw: Draw, taking: ReadonlySet<Player>): Choices<Step> => {
+export const disturbances = (draw: Draw, taking: ReadonlySet<Player>): Choices<Step> => {
   const { fraction, below, oneOf } = draw
   const moment = () => drawMoment(draw)
   return [
@@ -179,7 +183,7 @@ const disturbances = (draw: Draw, taking: ReadonlySet<Player>): Choices<Step> =>
 }
 
 /** What operators do, and others to the accounts of hosts. */
-const administration = ({ below, oneOf, tenants }: Draw): Choices<Step> => [
+export const administration = ({ below, oneOf, tenants }: Draw): Choices<Step> => [
   [2, () => ({ do: 'watch', tenant: below(tenants) })],
   [
     3,
@@ -219,7 +223,7 @@ const enterBatch = ({ tenant, payouts }: Extract<Step, { readonly do: 'enqueue' 
 })
 
 /** Steps with those before them without which they would mean little. */
-function precede({ tenants, payouts, below, ...others }: Draw, step: Step): readonly Step[] {
+export function precede({ tenants, payouts, below, ...others }: Draw, step: Step): readonly Step[] {
   const enqueue = (tenant: number, count: number, kind: PlannedPayout['kind'] = 'token') =>
     ({
       do: 'enqueue',

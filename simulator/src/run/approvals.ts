@@ -1,3 +1,4 @@
+import type { Shards } from '@outlay/adapters-pg'
 import { OutlayError, type Policy } from '@outlay/core'
 import type { PoolClient } from 'pg'
 import { creator } from '../environment/tenant.ts'
@@ -50,8 +51,10 @@ export async function setPolicies(at: Run, change: Control): Promise<string> {
   at.paymentRules = undefined
   const board = await startWorker(at, { works: false, isSteady: true })
   try {
-    const set = board.engine.policies.set
-    const { version } = await board.transaction((tx) => set(tx, policies, note))
+    const { engine, system } = board
+    const set = (tx: PoolClient) => engine.policies.set(tx, policies, note)
+    const version =
+      system === undefined ? (await board.transaction(null, set)).version : await setOnAll(system, policies, note)
     at.approvedFrom = from
     at.screens = screens
     at.paymentRules = payments
@@ -59,6 +62,16 @@ export async function setPolicies(at: Run, change: Control): Promise<string> {
   } finally {
     await board.stop()
   }
+}
+
+async function setOnAll(
+  system: Shards<PoolClient>,
+  ...[policies, note]: Parameters<Shards<PoolClient>['policies']['setAll']>
+) {
+  const { answers } = await system.policies.setAll(policies, note)
+  return Object.values(answers)
+    .map(({ version }) => version)
+    .join(' and ')
 }
 
 /** Somebody decides about a payout; returns what became of that. */
@@ -70,19 +83,19 @@ export async function decide(
 ): Promise<string> {
   const found = await findPayout(at, payout)
   if (found === undefined) return 'it is not there yet'
-  return decideAbout(at, what, found.transfer_id, people[by % people.length] ?? '')
+  return decideAbout(at, what, found, people[by % people.length] ?? '')
 }
 
 async function decideAbout(
   { office }: Run,
   what: 'approve' | 'reject' | 'hold_back' | 'let_go',
-  id: string,
+  { transfer_id: id, account_id }: { readonly transfer_id: string; readonly account_id: string },
   actor: string,
 ): Promise<string> {
   const { transfers } = office.engine
   const note = { actor, reason: 'as planned' }
   try {
-    return await office.transaction(async (tx) => {
+    return await office.transaction(account_id, async (tx) => {
       switch (what) {
         case 'approve':
           return (await transfers.approve(tx, id, { actor })).released ? 'released' : 'approved'
@@ -120,11 +133,11 @@ async function letGo(
 
 /** Everybody who may decides about what is still held, so that a run comes to its end. */
 export async function approveAll(at: Run): Promise<void> {
-  const { rows } = await at.environment.host.query<{ readonly id: string }>(
-    `select id from outlay.transfer where stage = 'held' order by id`,
+  const { rows } = await at.environment.host.query<{ readonly transfer_id: string; readonly account_id: string }>(
+    `select id as transfer_id, account_id from outlay.transfer where stage = 'held' order by id`,
   )
-  for (const { id } of rows) {
-    await decideAbout(at, 'let_go', id, 'olga')
-    for (const actor of ['anna', 'bert']) await decideAbout(at, 'approve', id, actor)
+  for (const held of rows) {
+    await decideAbout(at, 'let_go', held, 'olga')
+    for (const actor of ['anna', 'bert']) await decideAbout(at, 'approve', held, actor)
   }
 }

@@ -54,7 +54,7 @@ async function ensureBatch(at: Run, number: number, { accountId }: Tenant): Prom
     metadata: { run: String(at.seed) },
     ...(number % 2 === 1 ? { accountId } : {}),
   }
-  const { id } = await at.office.transaction((tx) => batches.create(tx, wanted))
+  const { id } = await at.office.transaction(null, (tx) => batches.create(tx, wanted))
   at.batches.ids.set(number, id)
   return id
 }
@@ -73,7 +73,7 @@ async function openFilling(
     readonly isSnapshot: boolean
   },
 ): Promise<Filling> {
-  const client = await at.environment.office.connect()
+  const client = await at.environment.nodes[0].office.connect()
   const onError = () => undefined
   client.on('error', onError)
   const close = async (text: 'commit' | 'rollback'): Promise<string> => {
@@ -138,7 +138,7 @@ export async function commandBatch(at: Run, step: Omit<Command, 'do'>): Promise<
   // What is sent from here on is no longer sent in the pause.
   if (step.what === 'resume') await checkPaused(at, id)
   try {
-    await at.office.transaction(async (tx) => {
+    await at.office.transaction(null, async (tx) => {
       await batches[step.what](tx, id)
       if (step.ends === 'rollback') throw new RolledBack()
     })
@@ -174,7 +174,7 @@ async function notePaused(at: Run, batchId: string): Promise<void> {
   try {
     // One by one, so that nobody waits for this one.
     for (const { id } of await readMembers(at, batchId))
-      await at.environment.office.query('select from outlay.transfer where id = $1 for update', [id])
+      await at.environment.nodes[0].office.query('select from outlay.transfer where id = $1 for update', [id])
   } catch {
     // A host has locked one for longer.
     return

@@ -38,7 +38,7 @@ export async function correct(at: Run, step: Correct): Promise<string> {
   const found = rows[step.choice % Math.max(1, rows.length)]
   if (found === undefined) return 'none has ended'
   const resubmit = (caller: number) =>
-    at.office.transaction(async (tx) => {
+    at.office.transaction(found.account_id, async (tx) => {
       if (step.isSnapshot) await tx.query('set transaction isolation level repeatable read')
       return resubmitPayout(at, tx, found, correctionOf(at, step, found, caller))
     })

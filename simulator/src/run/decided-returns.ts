@@ -41,7 +41,7 @@ export async function misreportReturn(at: Run, { choice, isDecided, times }: Mis
   let decided = 0
   for (let time = 0; time < times; time += 1) {
     const said = times > 2 && time === 1 ? report('R03', 2) : report('R10', 1)
-    await at.office.transaction((tx) => transfers.observe(tx, found.account_id, [said]))
+    await at.office.transaction(found.account_id, (tx) => transfers.observe(tx, found.account_id, [said]))
     if (isDecided) decided += await decideReturns(at)
   }
   const after = isDecided && choice % 2 === 0 ? await returnInTruth(at, found) : ''
@@ -66,6 +66,7 @@ async function returnInTruth(at: Run, { account_id, remote_id }: Complete): Prom
 
 interface Held {
   readonly id: string
+  readonly account_id: string
   readonly identity: string
   readonly remote_id: string
   readonly code: string
@@ -75,11 +76,11 @@ interface Held {
 /** A person decides about every return that is held: the service has it, or it never happened. Returns how many there were. */
 export async function decideReturns(at: Run): Promise<number> {
   const { rows: held } = await at.environment.host.query<Held>(
-    `select r.transfer_id as id, r.identity, t.remote_id, r.code, r.amount::text as amount
+    `select r.transfer_id as id, t.account_id, r.identity, t.remote_id, r.code, r.amount::text as amount
      from outlay.transfer_return r join outlay.transfer t on t.id = r.transfer_id
-     where r.problem is not null and r.resolved_at is null order by 1, 2`,
+     where r.problem is not null and r.resolved_at is null order by id, identity`,
   )
-  for (const { id, identity, remote_id, code, amount } of held) {
+  for (const { id, account_id, identity, remote_id, code, amount } of held) {
     const { rowCount } = await at.environment.service.query(
       'select from outlay_service.transfer_return where transfer_id = $1 and code = $2 and amount_value = $3::numeric',
       [remote_id, code, amount],
@@ -88,7 +89,7 @@ export async function decideReturns(at: Run): Promise<number> {
     if (at.dismissed.has(`${id} ${identity}`))
       at.mistakes.push({ invariant: 'returns_once', detail: `${identity} of ${id} was dismissed, and is held again` })
     try {
-      await at.office.transaction((tx) =>
+      await at.office.transaction(account_id, (tx) =>
         at.office.engine.transfers.resolveReturn(
           tx,
           id,

@@ -28,7 +28,7 @@ export async function payAlike(
   const open: { readonly end: () => void; readonly done: Promise<string> }[] = []
   const begin = async (payout: PlannedPayout, place: number) => {
     const [entered, ends] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const work = at.office.transaction(async (tx) => {
+    const work = at.office.transaction(tenant.accountId, async (tx) => {
       await payOne(at, tx, tenant, payout)
       entered.resolve()
       await ends.promise

@@ -17,10 +17,12 @@ const mostHolds = 6
 export async function hold(at: Run, step: HoldStep): Promise<string> {
   if (at.holds.size >= mostHolds) return 'enough are open'
   const number = step.payouts.at(-1)?.number
-  if (number !== undefined && step.holding !== 'enqueue') await at.office.transaction((tx) => enqueue(at, step, tx))
+  const { accountId: ownId } = tenantOf(at, step.tenant)
+  if (number !== undefined && step.holding !== 'enqueue')
+    await at.office.transaction(ownId, (tx) => enqueue(at, step, tx))
   const found = touching.has(step.holding) ? await findPayout(at, number ?? step.payout) : undefined
-  const accountId = found?.account_id ?? tenantOf(at, step.tenant).accountId
-  const client = await at.environment.holders.connect()
+  const accountId = found?.account_id ?? ownId
+  const client = await at.environment.nodes[0].holders.connect()
   const onError = () => undefined
   client.on('error', onError)
   const close = async (text: string) => {

@@ -113,7 +113,7 @@ export async function enqueue(
   const tenant = tenantOf(at, index)
   const requests = payouts.map((payout) => tenant.request(payout))
   try {
-    await at.office.transaction(async (tx) => {
+    await at.office.transaction(tenant.accountId, async (tx) => {
       const { enqueue, enqueueMany } = at.office.engine.transfers
       const [only] = requests
       const transfers =

@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from 'pg'
 import type { PlayerStep } from '../plan/players.ts'
 import { makeSupervisionDue, storedJobTable } from '../queue.ts'
 import type { Worker } from '../workers/worker.ts'
+import type { WorkerNode } from '../workers/worker-connections.ts'
 import type { Run } from './run-state.ts'
 
 type MaintainStep = Extract<PlayerStep, { readonly do: 'maintain' }>
@@ -30,7 +31,7 @@ export async function maintain(at: Run, step: MaintainStep): Promise<string> {
 
 /** Does something while a table is locked. */
 async function whileLocked(at: Run, table: MaintainStep['table'], run: () => Promise<void>): Promise<void> {
-  const client = await at.environment.holders.connect()
+  const client = await at.environment.nodes[0].holders.connect()
   const onError = () => undefined
   client.on('error', onError)
   try {
@@ -69,13 +70,12 @@ interface Found {
 }
 
 /** A host does things of its own on the pool that it shares with the engine, and notes where the engine is in the way. */
-export async function useOwnPool(
-  at: Pick<Run, 'mistakes' | 'environment'>,
-  { pool, faultSchedule }: Worker,
-): Promise<string> {
+export async function useOwnPool(at: Pick<Run, 'mistakes'>, { nodes, faultSchedule }: Worker): Promise<string> {
   if (faultSchedule.isDead) return 'it is dead'
   const settled = await Promise.all(
-    Array.from({ length: Math.min(atOnce, pool.options.max ?? atOnce) }, () => doOwnThing(pool, at.environment.host)),
+    nodes.flatMap((node) =>
+      Array.from({ length: Math.min(atOnce, node.pool.options.max ?? atOnce) }, () => doOwnThing(node)),
+    ),
   )
   const wrong = settled.filter((one) => one !== undefined)
   for (const detail of new Set(wrong)) at.mistakes.push({ invariant: 'host_pool_is_clean', detail })
@@ -83,7 +83,7 @@ export async function useOwnPool(
 }
 
 /** Writes and reads something on one connection; answers with what is wrong. */
-async function doOwnThing(pool: Pool, beside: Pool): Promise<string | undefined> {
+async function doOwnThing({ pool, host: beside }: WorkerNode): Promise<string | undefined> {
   const client = await connect(pool)
   if (client === undefined) return undefined
   const onError = () => undefined

@@ -1,4 +1,5 @@
 import type { SumLimit } from '@outlay/core'
+import type { PoolClient } from 'pg'
 import { accountLimit, hostLimit } from '../invariants/limits.ts'
 import type { Run } from './run-state.ts'
 
@@ -12,6 +13,9 @@ const limitsOf = (most: number): readonly SumLimit[] => [
 export async function setLimits({ office }: Run, most: number | null): Promise<string> {
   const note = { actor: 'petra', reason: 'as planned', clear: most === null }
   const limits = most === null ? [] : limitsOf(most)
-  const { version } = await office.transaction((tx) => office.engine.limits.set(tx, limits, note))
-  return `version ${version}`
+  const { engine, system } = office
+  const set = (tx: PoolClient) => engine.limits.set(tx, limits, note)
+  if (system === undefined) return `version ${(await office.transaction(null, set)).version}`
+  for (const { driver } of system.nodes) await driver.transaction(set)
+  return 'on all nodes'
 }

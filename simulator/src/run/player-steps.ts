@@ -171,8 +171,8 @@ async function resubmitTwice(at: Run, choice: number): Promise<string> {
   const rows = await waitUntil(() => findFailed(at), { timeoutMs: 1_000 }).catch(() => [])
   const found = rows[choice % Math.max(1, rows.length)]
   if (found === undefined) return 'none has failed'
-  const { number } = found
-  const resubmit = () => at.office.transaction((tx) => resubmitPayout(at, tx, found))
+  const { number, account_id } = found
+  const resubmit = () => at.office.transaction(account_id, (tx) => resubmitPayout(at, tx, found))
   const settled = await Promise.allSettled([resubmit(), resubmit()])
   const ids = new Set(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
   if (ids.size > 1) {

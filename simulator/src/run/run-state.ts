@@ -65,6 +65,10 @@ export interface Run extends RunContext {
   /** Transfers that were enqueued while such a rule was set: first payments, and those that have to be compared. */
   readonly firstPayments: Set<string>
   readonly toCompare: Set<string>
+  /** Moves of accounts that are under way. */
+  readonly moves: Set<Promise<string>>
+  /** How many have ended so, by what became of them. */
+  readonly movesEnded: Map<string, number>
   /** Faults of the network, the server and handlers, and those that befell workers which are gone. */
   faults: number
   /** Workers that were started so far. */

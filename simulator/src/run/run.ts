@@ -23,6 +23,7 @@ import { noteTakeovers } from '../workers/two-gateways.ts'
 import { openGateway, startWorker, type Worker } from '../workers/worker.ts'
 import { completeBatches } from './batches.ts'
 import { endHolds, noteVictim } from './holds.ts'
+import { gatherAccounts, placeAccounts } from './places.ts'
 import { returnTheRest } from './returned-payments.ts'
 import type { Hold, Run } from './run-state.ts'
 import { settle } from './settle.ts'
@@ -65,6 +66,7 @@ export async function run(
   environment.proxy.faults.clear()
   const tenants = await makeTenants(environment, plan.seed, tenantOptions(plan))
   await court?.begin(tenants)
+  await placeAccounts(environment, tenants)
   const around = surround(environment, plan, bug, tenants, createOrder(earlier, patience))
   const office = guard(await startWorker(around, { works: false, isSteady: true }), around.mistakes)
   const at: Run = Object.assign(around, {
@@ -73,15 +75,13 @@ export async function run(
     office,
     workers: new Map(),
     retired: [],
-    keysSeen: new Set<string>(),
-    arrivals: new Map<string, number>(),
     toRefuse: new Map<number, number>(),
     foreign: new Map(),
     paidOtherwise: new Set<string>(),
     watched: new Set<string>(),
     ...noControl(),
     forgottenAt: [],
-    holds: new Set<Hold>(),
+    ...nothingYet(),
     faults: 0,
     starts: 0,
     watch: () => watchKeys(at),
@@ -105,7 +105,7 @@ export async function run(
     under = 'settling'
     const settled = (await settle(at)) + (await completeBatches(at))
     await check()
-    trace.push(settled + (await returnTheRest(at)))
+    trace.push(settled + (await returnTheRest(at)) + countMoves(at))
     await check()
     violations.push(...watches.flatMap((watch) => watch.violations), ...(await checkAtRest(at, court)))
   }
@@ -133,6 +133,14 @@ const noControl = () => ({
   toCompare: new Set<string>(),
 })
 
+const nothingYet = () => ({
+  keysSeen: new Set<string>(),
+  arrivals: new Map<string, number>(),
+  holds: new Set<Hold>(),
+  moves: new Set<Promise<string>>(),
+  movesEnded: new Map<string, number>(),
+})
+
 const watchAll = (environment: Environment): readonly Watch[] => [
   ...[watchStatuses(environment), watchWallets(environment), watchBatches(environment), watchLimits(environment)],
   watchLookalikes(environment),
@@ -146,8 +154,9 @@ function receiveWebhooks(at: Run): void {
 async function checkAtRest(at: Run, court: Court | undefined): Promise<readonly Violation[]> {
   if (at.twoGateways) await noteTakeovers(at.environment.host, at.tenants)
   const judged = (await court?.judge(at)) ?? []
+  const whole = await gatherAccounts(at)
   const checks = [checkBatches, checkCorrections, checkSearches]
-  return [...(await checkAll(at)), ...judged, ...(await Promise.all(checks.map((check) => check(at)))).flat()]
+  return [...(await checkAll(whole)), ...judged, ...(await Promise.all(checks.map((check) => check(whole)))).flat()]
 }
 
 /** Ends everything that a run has started. */
@@ -196,6 +205,7 @@ function surround(found: Environment, plan: Plan, bug: Bug | undefined, tenants:
     bug,
     tenants,
     handlersToFail: 0,
+    effects: 0,
     misconduct,
     mistakes: [] as Violation[],
     sent: new Set<string>(),
@@ -222,13 +232,16 @@ function surround(found: Environment, plan: Plan, bug: Bug | undefined, tenants:
 function guard(office: Worker, mistakes: Violation[]): Worker {
   return {
     ...office,
-    transaction: (work) =>
-      office.transaction(work).catch((error: unknown) => {
+    transaction: (accountId, work) =>
+      office.transaction(accountId, work).catch((error: unknown) => {
         noteVictim({ mistakes }, error)
         throw error
       }),
   }
 }
+
+const countMoves = ({ movesEnded }: Run): string =>
+  movesEnded.size === 0 ? '' : `; moves: ${[...movesEnded].map(([what, count]) => `${count} ${what}`).join(', ')}`
 
 function watchKeys(at: Run): void {
   at.environment.proxy.faults.add({

@@ -142,9 +142,13 @@ function watchLeaving({ arrivals, reads }: Run): (one: Waiting) => boolean {
 /** What the workers are doing, for the reader of a violation. */
 const describeWorkers = (at: Run): string =>
   [...at.workers]
-    .map(([number, { faultSchedule, release, pool }]) => {
-      const { totalCount, idleCount, waitingCount } = pool
-      const connections = `${totalCount} connections, ${idleCount} idle, ${waitingCount} waited for`
+    .map(([number, { faultSchedule, release, nodes }]) => {
+      const connections = nodes
+        .map(
+          ({ pool: { totalCount, idleCount, waitingCount } }) =>
+            `${totalCount} connections, ${idleCount} idle, ${waitingCount} waited for`,
+        )
+        .join(' and ')
       return `worker ${number} of the ${release} release ${faultSchedule.isDead ? 'is dead' : `has ${connections}`}`
     })
     .join(', ')

@@ -8,6 +8,7 @@ import { noteUnwoken, resumeBatches, unwoken } from './batches.ts'
 import { endHolds } from './holds.ts'
 import { tenantOf } from './host-payouts.ts'
 import { useOwnPool } from './host-pools.ts'
+import { endMoves } from './moves.ts'
 import type { Run } from './run-state.ts'
 
 /** Most rounds of time that a run gets to come to rest. */
@@ -56,6 +57,7 @@ async function heal(at: Run): Promise<void> {
   const { environment, office } = at
   at.handlersToFail = 0
   await endHolds(at)
+  await endMoves(at)
   at.misconduct.heal()
   at.verdicts.length = 0
   environment.proxy.faults.clear()
@@ -78,7 +80,7 @@ async function heal(at: Run): Promise<void> {
     // A refusal for a lost login proves nothing about an earlier attempt, so it would be refused again for ever.
     await tenant.bank?.relink()
     await tenant.fund(100_000)
-    await office.transaction(async (tx) => {
+    await office.transaction(tenant.accountId, async (tx) => {
       await office.engine.accounts.resume(tx, tenant.accountId)
       await office.engine.accounts.retryCredentials(tx, tenant.accountId)
       await office.engine.accounts.fundsArrived(tx, tenant.accountId)
@@ -119,7 +121,7 @@ async function isDue({ environment }: Run): Promise<boolean> {
        or exists (select from outlay.delivery where not dead and due_at <= now())
        or exists (${unwoken}) as due`,
   )
-  return rows[0]?.due ?? false
+  return rows.some(({ due }) => due)
 }
 
 /** Whether nothing is left but what waits for a person to decide. */
@@ -138,7 +140,7 @@ async function countDecisions({ environment }: Run): Promise<number> {
   const { rows } = await environment.host.query<{ readonly count: number }>(
     `select count(*)::integer as count from outlay.transfer where stage = 'blocked' and reason = 'key_expired'`,
   )
-  return rows[0]?.count ?? 0
+  return rows.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** Whether every transfer has ended at the service, also those that no worker polls, and others' transfers are adopted where they must be. */
@@ -163,9 +165,10 @@ async function areOthersDone(at: Run): Promise<boolean> {
 
 /** An operator checks what is blocked and sends the same key again. */
 async function release(at: Run): Promise<void> {
-  const { rows } = await at.environment.host.query<{ readonly id: string }>(
-    `select id from outlay.transfer where stage = 'blocked' and reason is distinct from 'key_expired'`,
+  const { rows } = await at.environment.host.query<{ readonly id: string; readonly account_id: string }>(
+    `select id, account_id from outlay.transfer where stage = 'blocked' and reason is distinct from 'key_expired'`,
   )
-  for (const { id } of rows) await at.office.transaction((tx) => at.office.engine.transfers.release(tx, id))
+  for (const { id, account_id } of rows)
+    await at.office.transaction(account_id, (tx) => at.office.engine.transfers.release(tx, id))
   await approveAll(at)
 }

@@ -4,6 +4,7 @@ import { breakNetwork } from '../plan/network.ts'
 import type { Step } from '../plan/plan.ts'
 import { removeWaitingJobs } from '../queue.ts'
 import { enqueue, findPayout, resubmitPayout, tenantOf } from './host-payouts.ts'
+import { moveStep } from './moves.ts'
 import { playStep } from './player-steps.ts'
 import type { Run } from './run-state.ts'
 import { restart } from './worker-starts.ts'
@@ -95,7 +96,7 @@ async function administer(
       const { accountId } = tenantOf(at, step.tenant)
       // Lists of the one service have the transfers of both gateways.
       if (at.twoGateways) return 'nobody watches two gateways'
-      await transaction((tx) => engine.accounts.watch(tx, accountId))
+      await transaction(accountId, (tx) => engine.accounts.watch(tx, accountId))
       at.watched.add(accountId)
       return ''
     }
@@ -117,7 +118,9 @@ async function administer(
     case 'limit': {
       const { ratePerSecond, concurrency, weight } = step
       const { accountId } = tenantOf(at, step.tenant)
-      await transaction((tx) => engine.accounts.configure(tx, accountId, { ratePerSecond, concurrency, weight }))
+      await transaction(accountId, (tx) =>
+        engine.accounts.configure(tx, accountId, { ratePerSecond, concurrency, weight }),
+      )
       return ''
     }
     case 'archive': {
@@ -140,13 +143,18 @@ async function changeAccess(
   }
   tenant.isLockedOut = what === 'lock_out'
   if (tenant.isLockedOut) return ''
-  await at.office.transaction((tx) => at.office.engine.accounts.retryCredentials(tx, tenant.accountId))
+  const { engine, transaction } = at.office
+  await transaction(tenant.accountId, (tx) => engine.accounts.retryCredentials(tx, tenant.accountId))
   return ''
 }
 
 /** Steps that no host executes. */
 async function disturb(at: Run, step: Step): Promise<string> {
   switch (step.do) {
+    case 'move':
+    case 'enqueue_across':
+    case 'end_moves':
+      return moveStep(at, step)
     case 'network':
       at.faults += step.times
       return breakNetwork(at.environment.proxy, step)
@@ -197,7 +205,7 @@ async function repeat(at: Run, number: number, changed: boolean): Promise<string
   const request = tenant.request(payout)
   const wanted = changed ? { ...request, note: 'changed' } : request
   return at.office
-    .transaction(async (tx) => {
+    .transaction(tenant.accountId, async (tx) => {
       const { id, reused } = await at.office.engine.transfers.enqueue(tx, wanted)
       if (changed || !reused || id !== found.transfer_id) {
         at.mistakes.push({ invariant: 'keys', detail: `Repeating payout ${number} gave ${id}` })
@@ -215,7 +223,7 @@ async function command(at: Run, what: 'cancel' | 'release' | 'resubmit', number:
   if (found === undefined) return 'there is none'
   const { transfers } = at.office.engine
   try {
-    await at.office.transaction(async (tx) => {
+    await at.office.transaction(found.account_id, async (tx) => {
       if (what !== 'resubmit') return transfers[what](tx, found.transfer_id)
       return resubmitPayout(at, tx, { ...found, number })
     })
@@ -236,7 +244,7 @@ async function commandAccount(
   const { accounts } = at.office.engine
   if (what === 'fund') await tenant.fund(100)
   if (what === 'fund') return ''
-  await at.office.transaction(async (tx) => {
+  await at.office.transaction(tenant.accountId, async (tx) => {
     if (what === 'pause') return accounts.pause(tx, tenant.accountId)
     if (what === 'resume') return accounts.resume(tx, tenant.accountId)
     return accounts.fundsArrived(tx, tenant.accountId)

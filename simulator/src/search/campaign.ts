@@ -2,6 +2,7 @@ import type { Bug } from '../bugs/bug.ts'
 import { bugs } from '../bugs/bugs.ts'
 import { type Environment, openEnvironment } from '../environment/environment.ts'
 import { type Court, openCourt } from '../judging/court.ts'
+import { drawMovingPlan } from '../plan/moving-plan.ts'
 import { drawPlan, type Plan } from '../plan/plan.ts'
 import { type Player, players } from '../plan/players.ts'
 import { type Outcome, run } from '../run/run.ts'
@@ -18,6 +19,8 @@ export interface CampaignOptions {
   readonly bug?: Bug | undefined
   /** The players that take part. Default: all but those that find what is known. */
   readonly players?: ReadonlySet<Player> | undefined
+  /** Whether hosts have two databases, between which accounts move. Then the players and the judge stay away. Default false. */
+  readonly hasNodes?: boolean | undefined
   /** Runs side by side, each with a server and a service of its own. Default 1. */
   readonly parallel?: number | undefined
   /** Goes on after a seed that fails; the last one is the failure. Default false. */
@@ -59,7 +62,7 @@ const runsPerEnvironment = 150
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1_000
-  const { bug } = options
+  const { bug, hasNodes = bug?.hasNodes ?? false } = options
   const playing =
     options.players ?? new Set(players.filter((one) => knownMistakes.every(({ player }) => player !== one)))
   const totals = { seeds: 0, payouts: 0, faults: 0 }
@@ -72,13 +75,13 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
     return isOver ? undefined : left.next().value
   }
   const useEnvironment = async () => {
-    await using environment = await openEnvironment(bug)
-    await using court = options.judgeEvery === undefined ? undefined : await openCourt(environment)
+    await using environment = await openEnvironment(bug, hasNodes)
+    await using court = options.judgeEvery === undefined || hasNodes ? undefined : await openCourt(environment)
     for (let used = 0; used < runsPerEnvironment; used += 1) {
       const seed = nextSeed()
       if (seed === undefined) return false
       const judged = seed % (options.judgeEvery ?? 1) === 0 ? court : undefined
-      const plan = drawPlan(seed, playing)
+      const plan = hasNodes ? drawMovingPlan(seed) : drawPlan(seed, playing)
       const outcome = await run(environment, plan, bug, { court: judged })
       totals.seeds += 1
       totals.payouts += outcome.payouts

@@ -38,7 +38,7 @@ export async function replay(
   times: number,
   onRun: (fails: boolean, outcome: Outcome) => void,
 ): Promise<number> {
-  await using environment = await openEnvironment(bug)
+  await using environment = await openEnvironment(bug, plan.hasNodes)
   await using court = broken.includes('judge') ? await openCourt(environment) : undefined
   let failed = 0
   for (let runs = 0; runs < times; runs += 1) {

@@ -29,7 +29,7 @@ export interface Verdict {
 export async function judge(site: Site): Promise<Verdict> {
   const { promised, withdrawn, unknown } = site.promises
   const at: Evidence = {
-    environment: { host: site.host, service: site.service },
+    environment: { host: site.host, service: site.service, nodes: [site] },
     tenants: site.customers.map(({ customer, client }) => ({
       accountId: customer.accountId,
       client,

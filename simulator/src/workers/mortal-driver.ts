@@ -1,4 +1,5 @@
 import type { Driver } from '@outlay/adapters-pg'
+import { moveMoments } from '../plan/moves.ts'
 import type { Moment } from '../plan/plan.ts'
 
 /** What befalls a worker at a moment. */
@@ -118,7 +119,7 @@ export function mortalDriver<Tx>(
   }
 }
 
-const statementMoments = ['fetch', 'claim', 'settle', 'lease_due', 'next', 'acknowledge'] as const
+const statementMoments = ['fetch', 'claim', 'settle', 'lease_due', 'next', 'acknowledge', ...moveMoments] as const
 
 /** The moment that a statement is, by the end of its name. */
 function momentOf(name: string): Moment['at'] | undefined {

@@ -14,6 +14,8 @@ export interface RunContext {
   readonly tenants: readonly Tenant[]
   /** How many handlers fail from now on, after they wrote. */
   handlersToFail: number
+  /** How often a handler has written so far. */
+  effects: number
   /** How foreign code behaves. */
   readonly misconduct: Misconduct
   /** What went wrong in a way that is never right, whatever the faults. */

@@ -1,32 +1,35 @@
 import { setTimeout } from 'node:timers/promises'
-import { pgDriver, postgres } from '@outlay/adapters-pg'
-import { type Backend, createEngine, type Engine, type Gateway, OutlayError, type TransferEvent } from '@outlay/core'
+import { pgDriver, postgres, type Shards } from '@outlay/adapters-pg'
+import { type Gateway, OutlayError, type TransferEvent } from '@outlay/core'
 import { httpGateway, httpWebhooks, outlayKeyLifetimeMs } from '@outlay/http-client'
 import { seededRandom } from '@outlay/testing'
 import type { Pool, PoolClient } from 'pg'
-import type { Bug } from '../bugs/bug.ts'
 import { earlierSubscriptions, subscriptions } from '../environment/subscriptions.ts'
 import { noteEarly } from '../invariants/attempts.ts'
 import type { PlannedStart } from '../plan/plan.ts'
 import { superviseQueue } from '../queue.ts'
+import { type HostEngine, openEngine } from './host-engine.ts'
 import { misconductedGateway, misconductedScreener, senselessCredentials } from './misconduct.ts'
 import { createFaultSchedule, type Decide, type FaultSchedule, mortalDriver } from './mortal-driver.ts'
 import { type Polls, watchPolls } from './polls.ts'
 import type { RunContext } from './run-context.ts'
 import { aboutOf, inTurns } from './turns.ts'
 import { type GatewayName, pairOf } from './two-gateways.ts'
+import { connectWorker, type WorkerNode } from './worker-connections.ts'
 
 /** A worker: an engine with connections of its own, which can be cut and killed. */
 export interface Worker {
-  readonly engine: Engine<PoolClient>
+  readonly engine: HostEngine
+  /** The same where it is of several databases. */
+  readonly system: Shards<PoolClient> | undefined
   readonly faultSchedule: FaultSchedule
   readonly release: 'earlier' | 'later'
-  /** What its host shares with the engine. */
-  readonly pool: Pool
+  readonly nodes: readonly WorkerNode[]
   readonly polls: Polls
   /** Does at once what the engine's supervision of its queue does every few seconds. */
   supervise(): Promise<void>
-  transaction<T>(work: (tx: PoolClient) => Promise<T>): Promise<T>
+  /** Runs a transaction on the database of an account; for null, of what is of no account. */
+  transaction<T>(accountId: string | null, work: (tx: PoolClient) => Promise<T>): Promise<T>
   /** Holds the next answer of the service until it is released, while the worker lives on. */
   stall(): void
   /** Releases every held answer, and holds no more. */
@@ -62,14 +65,17 @@ export interface WorkerOptions extends Partial<PlannedStart> {
 /** Opens a worker and starts it. */
 export async function startWorker(around: RunContext, options: WorkerOptions = {}): Promise<Worker> {
   const { environment, bug } = around
-  const connection = options.isSteady ? undefined : environment.connections.open()
-  const pool = connection?.pool ?? (options.works === false ? environment.office : environment.steady)
+  const connections = connectWorker(environment, options)
   const turns = inTurns(around, options.name ?? 'nobody')
-  const faultSchedule = createFaultSchedule(() => connection?.cut(), turns.decide)
+  const faultSchedule = createFaultSchedule(() => connections.cut(), turns.decide)
   const polls = watchPolls((what) => around.reads.set(what, (around.reads.get(what) ?? 0) + 1))
-  const mortal = mortalDriver(pgDriver(pool), faultSchedule, polls.statement(turns.statement))
-  const driver = bug?.driver?.(mortal, { host: environment.host, pool }) ?? mortal
-  const backend = postgres({ driver })
+  const openDriver = ({ name, pool }: WorkerNode) => {
+    const mortal = mortalDriver(pgDriver(pool), faultSchedule, polls.statement(turns.statement))
+    return [name, bug?.driver?.(mortal, { host: environment.host, pool }) ?? mortal] as const
+  }
+  const [first, ...others] = connections.nodes
+  const drivers = [openDriver(first), ...others.map(openDriver)] as const
+  const { random } = postgres({ driver: drivers[0][1] }).runtime
   const stalling = createStall(turns.decide)
   const parts = { faultSchedule, stalling, turns, polls }
   const gateway = openWorkersGateway(around, options, parts)
@@ -80,64 +86,56 @@ export async function startWorker(around: RunContext, options: WorkerOptions = {
   const payeeOf = (accountId: string) => around.tenants.find((one) => one.accountId === accountId)?.payeeId
   const gateways = around.twoGateways
     ? pairOf(usedGateway, plant(openWorkersGateway(around, {}, parts, 'second')), payeeOf)
-    : { gateway: usedGateway }
-  const made = createEngine<PoolClient>({
-    backend: plantInBackend(bug, backend),
-    ...gateways,
-    webhooks: bug?.webhooks?.() ?? openWebhooks(around),
-    runtime: {
-      clock: { now: () => new Date(Date.now() + skewMs) },
-      random: { ...backend.runtime.random, fraction: () => fraction() * 0.2 },
-      ...bug?.runtime,
+    : {}
+  const opened = openEngine(
+    bug,
+    { drivers, directory: connections.directory },
+    {
+      gateway: usedGateway,
+      ...gateways,
+      webhooks: bug?.webhooks?.() ?? openWebhooks(around),
+      runtime: {
+        clock: { now: () => new Date(Date.now() + skewMs) },
+        random: { ...random, fraction: () => fraction() * 0.2 },
+        ...bug?.runtime,
+      },
+      timeouts: bounds.calls,
+      // A worker of the earlier release has none, and sends nothing of what is screened.
+      screen:
+        around.isScreening && options.release !== 'earlier'
+          ? misconductedScreener(around.misconduct, around.verdicts, around.passed)
+          : undefined,
     },
-    timeouts: bounds.calls,
-    // A worker of the earlier release has none, and sends nothing of what is screened.
-    screen:
-      around.isScreening && options.release !== 'earlier'
-        ? misconductedScreener(around.misconduct, around.verdicts, around.passed)
-        : undefined,
-  })
-  const engine = bug?.engine?.(made, { gateway: usedGateway }) ?? made
+  )
+  const { engine, system, transaction } = opened
   const { release = 'later' } = options
-  subscribe(engine, around, pool, release, turns)
+  subscribe(engine, around, first.pool, release, turns)
   const end = async () => {
     stalling.letGo()
     // A dead worker has nothing to end, and no database to write to what it still knows.
-    if (faultSchedule.isDead) await Promise.race([engine.stop(), setTimeout(deadWorkerStopMs)])
-    else await engine.stop()
-    if (connection !== undefined) await environment.connections.giveBack(connection)
+    if (faultSchedule.isDead) await Promise.race([opened.stop(), setTimeout(deadWorkerStopMs)])
+    else await opened.stop()
+    await connections.giveBack()
   }
   let ending: Promise<void> | undefined
   // Who stops it twice must not give back what another worker has by then.
   const close = () => (ending ??= end())
   try {
-    if (options.works !== false) {
-      await engine.start({
-        concurrency: options.concurrency ?? 8,
-        pollIntervalMs: options.pollIntervalMs ?? 100,
-        subscriptionConcurrency: 2,
-        stopTimeoutMs: 500,
-        slowAfterMs: bounds.slowAfterMs,
-        ...bug?.work,
-      })
-    }
+    if (options.works !== false) await engine.start({ ...workOf(options), ...bug?.work })
   } catch (error) {
     await close()
     throw error
   }
-  const supervise = () => superviseQueue(driver)
-  const transaction: Worker['transaction'] = (work) => mortal.transaction(work)
-  return { engine, faultSchedule, release, pool, polls, supervise, transaction, ...stalling, stop: close }
+  const supervise = async () => {
+    await Promise.all(drivers.map(([, driver]) => superviseQueue(driver)))
+  }
+  const { nodes } = connections
+  return { engine, system, faultSchedule, release, nodes, polls, supervise, transaction, ...stalling, stop: close }
 }
 
-/** A backend with the mistake in it, and in what the core decides for it. */
-function plantInBackend(bug: Bug | undefined, backend: Backend<PoolClient>): Backend<PoolClient> {
-  const planted = bug?.backend?.(backend) ?? backend
-  const change = bug?.handlers
-  return change === undefined
-    ? planted
-    : { ...planted, work: (handlers, options) => planted.work(change(handlers), options) }
-}
+const workOf = ({ concurrency = 8, pollIntervalMs = 100 }: WorkerOptions) => ({
+  ...{ concurrency, pollIntervalMs, subscriptionConcurrency: 2, stopTimeoutMs: 500, slowAfterMs: bounds.slowAfterMs },
+})
 
 /** What a gateway of a worker goes by. */
 interface Around {
@@ -234,7 +232,7 @@ function createStall(decide: Decide) {
 }
 
 function subscribe(
-  engine: Engine<PoolClient>,
+  engine: HostEngine,
   around: RunContext,
   pool: Pool,
   release: 'earlier' | 'later',
@@ -243,11 +241,13 @@ function subscribe(
   const { bug, misconduct, mistakes } = around
   for (const { name, types } of release === 'later' ? subscriptions : earlierSubscriptions) {
     const handle = async (event: TransferEvent, tx: PoolClient) => {
-      const insert = `insert into effect (subscription, event_id, type, transfer_id, sequence, account_id, status, retriable, remote_id)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+      // Of several databases each would count for itself.
+      around.effects += 1
+      const insert = `insert into effect (position, subscription, event_id, type, transfer_id, sequence, account_id, status, retriable, remote_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
       const { status, failure, remoteId } = event.transfer
       const values = [
-        ...[name, event.id, event.type, event.transferId, event.sequence, event.accountId],
+        ...[around.effects, name, event.id, event.type, event.transferId, event.sequence, event.accountId],
         ...[status, failure?.retriable === true, remoteId],
       ]
       const through = bug?.handlerWritesOutside === true ? pool : tx

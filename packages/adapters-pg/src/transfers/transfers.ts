@@ -35,10 +35,11 @@ const texts = {
       case when f.id is not null then {{schema}}.has_open_returns(f.id) end as has_open_returns
     from {{schema}}.transfer k left join free f on f.id = k.id
     where k.remote_id = any ($2::text[]) and k.account_id = {{schema}}.account_of($1) and k.gateway = {{schema}}.gateway_of($1) order by f.id`,
-  // The order keeps two observers from waiting for each other.
+  // The order keeps two observers from waiting for each other. Of an account that moves nothing is recorded: its transfers may be on their way, and it would not move for that.
   record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
-    select $1, u.remote_id from unnest($2::text[]) as u (remote_id) order by 2 on conflict do nothing`,
-  record_early_observations_soon: 'select {{schema}}.record_early_observations($1, $2::text[])::text',
+    select $1, u.remote_id from unnest($2::text[]) as u (remote_id) where {{schema}}.is_here($1) order by 2 on conflict do nothing`,
+  record_early_observations_soon:
+    'select {{schema}}.record_early_observations($1, $2::text[])::text where {{schema}}.is_here($1)',
   adopt_found: 'select id, account_id, remote_id, problem from {{schema}}.adopt_found($1)',
   funded_by: 'select funded_by as id from {{schema}}.funded_by($1::text[])',
   funded_unseen: 'select funded_unseen as id from {{schema}}.funded_unseen()',
