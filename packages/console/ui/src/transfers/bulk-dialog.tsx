@@ -76,8 +76,8 @@ export function BulkDialog({
         ) : (
           <>
             <p>
-              <strong>{writeCount(shown.count)}</strong> transfers of {writeCount(shown.accounts)}{' '}
-              {shown.accounts === 1 ? 'account' : 'accounts'}
+              <strong>{writeCount(shown.count)}</strong> {shown.count === 1 ? 'transfer' : 'transfers'} of{' '}
+              {writeCount(shown.accounts)} {shown.accounts === 1 ? 'account' : 'accounts'}
             </p>
             <SumList totals={shown.totals} />
             {shown.unfit === 0 ? null : (
