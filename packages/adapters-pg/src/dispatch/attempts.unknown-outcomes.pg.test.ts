@@ -204,6 +204,7 @@ describe('an outcome that is unknown', async () => {
     const gateways = {
       default: { ...memoryGateway(), keyLifetimeMs: 20 * day },
       brief: { ...memoryGateway(), keyLifetimeMs: day / 24 },
+      endless: { ...memoryGateway(), keyLifetimeMs: Number.POSITIVE_INFINITY },
     }
     const writer = open({
       gateways: { ...gateways, elsewhere: memoryGateway() },
@@ -214,6 +215,7 @@ describe('an outcome that is unknown', async () => {
       ['default', '25 hours'],
       ['default', '480 hours'],
       ['brief', '2 hours'],
+      ['endless', '9000 hours'],
       ['elsewhere', '2 hours'],
       ['elsewhere', '25 hours'],
     ] as const
@@ -233,6 +235,7 @@ describe('an outcome that is unknown', async () => {
       'outcome_unknown',
       'key_expired',
       'key_expired',
+      'outcome_unknown',
       'account_paused',
       'outcome_unknown',
     ])

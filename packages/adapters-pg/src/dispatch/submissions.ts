@@ -8,6 +8,9 @@ const texts = {
   block_unknown: 'select * from {{schema}}.block_unknown_by_gateway($1, $2, $3, $4, $5)',
 } as const
 
+/** Keys that are known for longer are known for ever, in milliseconds: the database has no such times. */
+const endlessMs = 1e12
+
 /** The store of how transfers are sent: as which client, and until when. */
 export type SubmissionStore = ReturnType<typeof createSubmissionStore>
 
@@ -31,7 +34,7 @@ export function createSubmissionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<R
       const [gateways, olderThan, lastSends] = [
         limits.map(({ gateway }) => gateway),
         limits.map(({ limitMs }) => Math.round(limitMs)),
-        limits.map(({ lastSendMs }) => Math.round(lastSendMs)),
+        limits.map(({ lastSendMs }) => (lastSendMs < endlessMs ? Math.round(lastSendMs) : null)),
       ]
       const [row = {}] = await driver.query(sql.block_unknown, [after, limit, gateways, olderThan, lastSends])
       return readBlocked(row)
