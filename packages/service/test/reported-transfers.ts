@@ -4,6 +4,7 @@ import type { RailFact, RailPayment } from '../src/rails/port.ts'
 import { applyFacts } from '../src/transfers/facts.ts'
 import type { TransferResource } from '../src/transfers/view.ts'
 import { type Books, changeOf, readBooks } from './books.ts'
+import { inspect } from './inspection.ts'
 import { sanctions, testPayments } from './payments.ts'
 import type { TestSandbox } from './sandbox.ts'
 import { sampleBankAddress } from './service.ts'
@@ -74,6 +75,18 @@ export async function reportedTransfers(api: TestSandbox) {
     async mark() {
       before.books = await readBooks(api)
     },
+    /** Waits until a transaction waits for a lock. */
+    isWaiting: () =>
+      vi.waitFor(
+        async () => {
+          const { pool } = api.sandbox.service.context
+          const { rowCount } = await inspect(pool).query(
+            `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          )
+          expect(rowCount).not.toBe(0)
+        },
+        { timeout: 60_000, interval: 5 },
+      ),
   }
 }
 

@@ -1,6 +1,5 @@
 import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { inspect } from '../../test/inspection.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testPayments } from '../../test/payments.ts'
 import { back, drawn, imad, moved, refused, reportedTransfers, usd } from '../../test/reported-transfers.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
@@ -49,18 +48,6 @@ const completeLate = async ({ id }: Begun) => {
   const step = { id, type: 'transfer.completed', failure: null, reference: null } as const
   return await inTransaction(context, (tx) => advanceTransfers(tx, context, [step]))
 }
-const isWaiting = () =>
-  vi.waitFor(
-    async () => {
-      const { pool } = api.sandbox.service.context
-      const { rowCount } = await inspect(pool).query(
-        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      )
-      expect(rowCount).not.toBe(0)
-    },
-    { timeout: 60_000, interval: 5 },
-  )
-
 describe('a wire that is given back', () => {
   it.each([
     ['with its mark', true],
@@ -243,7 +230,7 @@ describe('a gift and another report at once', () => {
     await inTransaction(context, async (tx) => {
       await resolveRailException(tx, context, held, { action: 'apply', by: 'ops@example.com' })
       settled = first.say('settled', '100')
-      await Promise.race([settled, isWaiting()])
+      await Promise.race([settled, transfers.isWaiting()])
     })
     await settled
     expect(await first.open()).toEqual(['accepted 100 reused_mark', 'settled 100 reused_mark'])
@@ -262,7 +249,7 @@ describe('a gift and another report at once', () => {
     await inTransaction(context, async (tx) => {
       await applyStored(tx, context, [{ id, fact }])
       given = decide(held).catch((error: unknown) => error)
-      await Promise.race([given, isWaiting()])
+      await Promise.race([given, transfers.isWaiting()])
     })
     expect(await given).toMatchObject(refused('reused_mark'))
     await first.reaches('complete')
