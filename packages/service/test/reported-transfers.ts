@@ -76,18 +76,16 @@ export async function reportedTransfers(api: TestSandbox) {
       before.books = await readBooks(api)
     },
     /** Waits until a transaction waits for a lock. */
-    isWaiting: () =>
-      vi.waitFor(
-        async () => {
-          const { pool } = api.sandbox.service.context
-          const { rowCount } = await inspect(pool).query(
-            `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          )
-          expect(rowCount).not.toBe(0)
-        },
-        { timeout: 60_000, interval: 5 },
-      ),
+    isWaiting: () => isWaiting(api),
   }
+}
+
+function isWaiting(api: TestSandbox): Promise<void> {
+  const find = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+  return vi.waitFor(
+    async () => expect((await inspect(api.sandbox.service.context.pool).query(find)).rowCount).not.toBe(0),
+    { timeout: 60_000, interval: 5 },
+  )
 }
 
 /** The engine observes that a payment is complete, in the caller's transaction. */

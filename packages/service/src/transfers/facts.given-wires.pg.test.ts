@@ -5,6 +5,7 @@ import { back, drawn, imad, moved, refused, reportedTransfers, usd } from '../..
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { inTransaction } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
+import { listRailExceptions } from '../rail-exceptions/rail-exceptions.ts'
 import { resolveRailException } from '../rail-exceptions/resolution.ts'
 import { readPaymentFact } from '../rail-facts/payment-fact.ts'
 import { recordFact } from '../rail-facts/rail-facts.ts'
@@ -254,6 +255,42 @@ describe('a gift and another report at once', () => {
     expect(await given).toMatchObject(refused('reused_mark'))
     await first.reaches('complete')
     expect(await first.change()).toEqual(moved('wire', 100))
+  })
+
+  it('credit one transfer where a poll that was admitted before completes the first one beside the gift', async () => {
+    const { first, second } = await report()
+    const { context } = api.sandbox.service
+    const [held = ''] = await openOf(second)
+    let given: Promise<unknown> | undefined
+    await inTransaction(context, async (tx) => {
+      const step = { id: first.id, type: 'transfer.completed', failure: null, reference: null } as const
+      expect(await advanceTransfers(tx, context, [step])).toHaveLength(1)
+      given = decide(held).catch((error: unknown) => error)
+      await Promise.race([given, transfers.isWaiting()])
+    })
+    expect(await given).toMatchObject(refused('reused_mark'))
+    expect(await first.change()).toEqual(moved('wire', 100))
+  })
+
+  it.each([
+    ['waits for the gift', false],
+    ['waits for the gift and for another one that gives it back', true],
+  ])('credit one transfer where such a poll %s', async (_, isGivenBack) => {
+    const { first, second } = await report()
+    const { context } = api.sandbox.service
+    const [held = ''] = await openOf(second)
+    const apply = { action: 'apply', by: 'ops@example.com' } as const
+    let completed: ReturnType<typeof completeLate> | undefined
+    await inTransaction(context, async (tx) => {
+      await resolveRailException(tx, context, held, apply)
+      completed = completeLate(first)
+      await Promise.race([completed, transfers.isWaiting()])
+      const [lost] = await listRailExceptions(tx, context, { transferId: first.id })
+      if (isGivenBack) await resolveRailException(tx, context, lost?.id ?? '', apply)
+    })
+    expect(await completed).toHaveLength(isGivenBack ? 1 : 0)
+    expect(await (isGivenBack ? second : first).open()).toEqual(['accepted 100 reused_mark'])
+    expect(await first.change()).toEqual(moved('wire', isGivenBack ? 100 : 0))
   })
 })
 
