@@ -4,7 +4,7 @@ import { afterCommit } from '../database/after-commit.ts'
 import { listOf, run, statement } from '../database/statement.ts'
 import { isMarked, mayBeSameArrival } from '../rail-facts/arrival.ts'
 import { arrivalMarksOf } from '../rail-facts/arrival-marks.ts'
-import { readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
+import { markOwnerOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import { reportExceptions } from '../rail-facts/reporting.ts'
 import { writeDetails } from '../transfers/details.ts'
 import { progressOf, reverseReceipt } from './held-arrivals.ts'
@@ -22,7 +22,11 @@ export async function takeLostWires(
   const reports = await run(tx, context, selectReports, [transferId, given.id])
   const takenBy = reports[0]?.givenTo
   const owners = await findOwners(tx, context, reports)
-  const named = reports.filter(({ id }) => owners.get(id)?.some(({ owner }) => owner === takenBy) === true)
+  // What was lost before is no news.
+  const isNews = (one: Report) => one.appliedAt !== null || markOwnerOf(one) !== takenBy
+  const named = reports.filter(
+    (one) => isNews(one) && owners.get(one.id)?.some(({ owner }) => owner === takenBy) === true,
+  )
   if (takenBy == null || named.length === 0) return
   const open = named.filter(({ appliedAt }) => appliedAt === null)
   // A transfer is funded by one wire, whatever its reports say.

@@ -81,7 +81,8 @@ function reportHeld({ logger }: Pick<ServiceContext, 'logger'>, transferId: stri
 const selectAwaited = statement(
   'transfer_select_awaited_wires',
   `select t.id from {{schema}}.transfer t
-    where t.id = any ($1) and t.wire_instructions is not null and t.status in ('pending', 'processing') and not exists (
+    where t.id = any ($1) and t.wire_instructions is not null
+      and (t.status in ('pending', 'processing') or (t.status = 'failed' and t.failure -> 'retriable' = 'true')) and not exists (
       select from {{schema}}.rail_fact f
        where f.transfer_id = t.id and f.kind in ('accepted', 'settled') and f.applied_at is not null
     )`,

@@ -1,8 +1,10 @@
 import { drain } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { inspect } from '../../test/inspection.ts'
 import { sanctions, testPayments } from '../../test/payments.ts'
 import {
+  at,
   back,
   drawn,
   type Fields,
@@ -17,6 +19,7 @@ import {
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { inTransaction } from '../context.ts'
 import { resolveRailException } from '../rail-exceptions/resolution.ts'
+import { applyFacts } from './facts.ts'
 import { advanceTransfers } from './progress.ts'
 
 // What becomes of a transfer behind the gift of its wire: by its own wire, by polls, and by the gift of another one.
@@ -79,7 +82,9 @@ describe('a transfer that has lost its wire, and that a poll has completed in th
     expect(await first.change()).toEqual(moved('wire', 200))
   })
 
-  it('is credited it where the settlement is applied by itself', async () => {
+  it('is credited it, and says so once, where the settlement is applied by itself', async () => {
+    const webhook = { url: 'https://127.0.0.1:9/', event_types: ['transfer.completed'] }
+    await api.call('POST', `/accounts/${api.accountId}/webhooks`, { body: webhook })
     const { first } = await give()
     await completeInEngine(first.id)
     const own = drawn(`B${first.id}`)
@@ -87,8 +92,15 @@ describe('a transfer that has lost its wire, and that a poll has completed in th
     await first.decide(1, 'apply')
     await first.dismissAll()
     expect(await first.status()).toBe('processing')
-    await first.say('settled', '100', own)
+    const { context } = api.sandbox.service
+    const transfer = await payments.read(first.id)
+    const said = [own, { ...own, ...at(3) }].map((fields) =>
+      payments.factOf(transfer, 'settled', { amount: usd('100'), ...fields }),
+    )
+    await applyFacts(context)(await Promise.all(said))
     await first.reaches('complete')
+    const text = `select from ${context.schema}.webhook_event where type = 'transfer.completed' and body::text like $1`
+    expect((await inspect(context.pool).query(text, [`%${first.id}%`])).rowCount).toBe(1)
     expect(await first.change()).toEqual(moved('wire', 100))
   })
 })

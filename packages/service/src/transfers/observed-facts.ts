@@ -56,7 +56,8 @@ async function isCompleteInEngine(tx: Tx, context: ServiceContext, { fact, trans
 
 /** The engine says once that a transfer is complete. The caller has written that their settlements are applied. */
 export async function completeRepeated(tx: Tx, context: ServiceContext, repeated: readonly RailFact[]): Promise<void> {
-  const steps = repeated.map(({ transferId: id, reference }) => {
+  const once = new Map(repeated.map((one) => [one.transferId, one] as const))
+  const steps = [...once].map(([id, { reference }]) => {
     return { id, type: 'transfer.completed', failure: null, reference } as const
   })
   if (steps.length > 0) await advanceTransfers(tx, context, steps)
