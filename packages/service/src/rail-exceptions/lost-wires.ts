@@ -41,7 +41,8 @@ export async function takeLostWires(
     open.push(one)
     break
   }
-  const lost = [...applied, ...open]
+  // What has the reference of another transfer is held for that.
+  const lost = [...applied, ...open.filter(({ exceptionReason }) => exceptionReason !== 'other_reference')]
   await run(tx, context, reopen, [lost.map(({ id }) => id), takenBy, context.clock.now()])
   if (applied.length > 0) await run(tx, context, forgetDetails, [transferId])
   const reason = 'reused_mark'
@@ -115,7 +116,9 @@ const selectReports = statement(
      from {{schema}}.transfer t
     cross join lateral (select o.* from {{schema}}.rail_fact o where o.transfer_id = t.id offset 0) f
     where t.id = $1 and t.wire_instructions is not null and f.kind in ('accepted', 'settled')
-      and (f.applied_at is not null or (f.resolved_at is null and {{schema}}.is_of_transfer(f.exception_reason)))
+      and (f.applied_at is not null or (
+        f.resolved_at is null and ({{schema}}.is_of_transfer(f.exception_reason) or f.exception_reason = 'other_reference')
+      ))
     order by f.id`,
   (row) => ({ ...readFact(row), ...readGiven(row) }),
 )
