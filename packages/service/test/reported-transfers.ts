@@ -4,6 +4,7 @@ import type { RailFact, RailPayment } from '../src/rails/port.ts'
 import { applyFacts } from '../src/transfers/facts.ts'
 import type { TransferResource } from '../src/transfers/view.ts'
 import { type Books, changeOf, readBooks } from './books.ts'
+import { inspect } from './inspection.ts'
 import { sanctions, testPayments } from './payments.ts'
 import type { TestSandbox } from './sandbox.ts'
 import { sampleBankAddress } from './service.ts'
@@ -74,7 +75,17 @@ export async function reportedTransfers(api: TestSandbox) {
     async mark() {
       before.books = await readBooks(api)
     },
+    /** Waits until a transaction waits for a lock. */
+    isWaiting: () => isWaiting(api),
   }
+}
+
+function isWaiting(api: TestSandbox): Promise<void> {
+  const find = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+  return vi.waitFor(
+    async () => expect((await inspect(api.sandbox.service.context.pool).query(find)).rowCount).not.toBe(0),
+    { timeout: 60_000, interval: 5 },
+  )
 }
 
 /** The engine observes that a payment is complete, in the caller's transaction. */

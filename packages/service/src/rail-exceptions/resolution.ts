@@ -1,4 +1,5 @@
 import { Amount, OutlayError } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import { creditHeldDeposit, isAutomationDeposit } from '../automations/held-deposit.ts'
 import type { ServiceContext, Tx } from '../context.ts'
 import { withinSavepoint } from '../database/savepoint.ts'
@@ -64,7 +65,8 @@ export async function resolveRailException(
 ): Promise<RailException> {
   checkResolution(resolution)
   // First, as everything that changes exceptions of a transfer locks it: a report that is being applied is seen then, also of a transfer that loses its wire.
-  await run(tx, context, lockTransfers, [id, resolution.markOwners ?? []])
+  const [shown] = await run(tx, context, selectOwner, [id])
+  await run(tx, context, lockTransfers, [id, resolution.markOwners ?? [shown?.markOwner]])
   const locked = await lockExceptions(tx, context, id)
   const fact = locked.find((one) => one.id === id)
   if (fact === undefined) throw new OutlayError('not_found', 'There is no such exception.', { field: 'id' })
@@ -75,6 +77,8 @@ export async function resolveRailException(
     await passReceipt(tx, context, fact, sameArrival)
     return await writeResolution(tx, context, fact, resolution)
   }
+  if (resolution.markOwners === undefined && (markOwnerOf(fact) ?? null) !== (shown?.markOwner ?? null))
+    throw ownerChanged()
   const refusal: Refusal = {}
   try {
     return await withinSavepoint(tx, () => apply(tx, context, { fact, others, sameArrival }, resolution, refusal))
@@ -84,6 +88,12 @@ export async function resolveRailException(
     throw error
   }
 }
+
+/** Nobody has locked the transfer that has the wire, and nobody has seen that it has. */
+const ownerChanged = () =>
+  new OutlayError('conflict', 'Another transfer has the wire by now than a moment ago. Read the exception again.', {
+    field: 'markOwners',
+  })
 
 /** What an exception is held for by now, and the transfer that has its wire. */
 interface Refusal {
@@ -119,7 +129,7 @@ async function apply(
     throw refused(held, accepts)
   }
   const restored = isGift ? await restoreWires(tx, context, fact, resolution) : undefined
-  if (isGift) for (const owner of markOwners) await takeLostWires(tx, context, owner)
+  if (isGift) for (const owner of markOwners) await takeLostWires(tx, context, owner, fact)
   // A poll has said so while the transfer had no wire, and the engine says it once.
   if (isComplete && fact.transferId !== null && progressOf(fact) !== undefined) {
     const step = { id: fact.transferId, type: 'transfer.completed', failure: null, reference: fact.reference } as const
@@ -285,12 +295,16 @@ async function writeResolution(
   return exceptionOf(row)
 }
 
+const selectOwner = statement(
+  'rail_exception_select_owner',
+  `select payload ->> 'markOwner' as mark_owner from {{schema}}.rail_fact where id = $1`,
+  rowDecoder('rail fact', { markOwner: Column.nullable(Column.text) }),
+)
+
 const lockTransfers = statement(
   'rail_exception_lock_transfers',
   `select from {{schema}}.transfer
-    where id = any ($2::text[] || (
-      select array[f.transfer_id, f.payload ->> 'markOwner'] from {{schema}}.rail_fact f where f.id = $1 and f.exception_reason is not null
-    ))
+    where id = any ($2::text[] || (select f.transfer_id from {{schema}}.rail_fact f where f.id = $1 and f.exception_reason is not null))
     order by account_id, id
       for no key update`,
 )

@@ -33,7 +33,7 @@ export interface ReusedWire {
   readonly factId: string
   /** Id of that transfer, which may be one of another account, or of a deposit that went back. */
   readonly owner: string
-  /** True where that transfer was credited the wire, and not all of it has come back. */
+  /** True where that transfer was credited the wire, and not all of it has come back. It is read only where a person decides. */
   readonly isCredited: boolean
 }
 
@@ -77,7 +77,7 @@ export async function claimArrivals(
 ): Promise<readonly ReusedWire[]> {
   const reused: ReusedWire[] = []
   for (const group of groupsOf(arrivals.filter(({ marks }) => marks.length > 0)))
-    reused.push(...(await run(tx, context, claim, [JSON.stringify(group.flatMap(rowsOf))])))
+    reused.push(...(await run(tx, context, claim, [JSON.stringify(group.flatMap(rowsOf)), group.some(isAccepted)])))
   return reused
 }
 
@@ -101,14 +101,17 @@ function groupsOf(arrivals: readonly ReportedArrival[]): readonly (readonly Repo
 /** In the place of a transfer, where a wire is named for several. No id is empty. */
 const several = ''
 
-const rowsOf = ({ factId, transferId, rail, marks, isAccepted }: ReportedArrival) =>
+const isAccepted = (one: ReportedArrival) => one.isAccepted === true
+
+const rowsOf = ({ factId, transferId, rail, marks, isAccepted: is_accepted }: ReportedArrival) =>
   marks.map(({ kind, mark, isCompared }) => ({
     ...{ fact_id: factId, rail, kind, mark, transfer_id: transferId },
-    ...{ is_accepted: isAccepted, is_compared: isCompared },
+    ...{ is_accepted, is_compared: isCompared },
   }))
 
 const claim = statement(
   'arrival_mark_claim',
-  `select fact_id, owner, {{schema}}.arrival_is_credited(owner) as is_credited from {{schema}}.arrival_mark_claim($1::jsonb)`,
+  `select fact_id, owner, case when $2 then {{schema}}.arrival_is_credited(owner) else false end as is_credited
+     from {{schema}}.arrival_mark_claim($1::jsonb)`,
   rowDecoder('reused wire', { factId: Column.text, owner: Column.text, isCredited: Column.boolean }),
 )

@@ -167,10 +167,10 @@ function judgeGone(fact: RailFact, transfer: JudgedTransfer, rules: JudgementRul
  * True while no arrival of the wire that a transfer waits for was applied: then nothing says how much has arrived. An earlier release may
  * have begun it without that. `transfer_select_awaited_wires` is the same for submissions.
  */
-export function isUnfunded({ awaitsWire, status, appliedKinds }: JudgedTransfer): boolean {
+export function isUnfunded({ awaitsWire, status, failure, appliedKinds }: JudgedTransfer): boolean {
   return (
     awaitsWire &&
-    (status === 'pending' || status === 'processing') &&
+    !TransferStatus.isFinal(status, failure) &&
     !appliedKinds.some((kind) => kind === 'accepted' || kind === 'settled')
   )
 }

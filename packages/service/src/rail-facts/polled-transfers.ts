@@ -81,7 +81,8 @@ function reportHeld({ logger }: Pick<ServiceContext, 'logger'>, transferId: stri
 const selectAwaited = statement(
   'transfer_select_awaited_wires',
   `select t.id from {{schema}}.transfer t
-    where t.id = any ($1) and t.wire_instructions is not null and t.status in ('pending', 'processing') and not exists (
+    where t.id = any ($1) and t.wire_instructions is not null
+      and (t.status in ('pending', 'processing') or (t.status = 'failed' and t.failure -> 'retriable' = 'true')) and not exists (
       select from {{schema}}.rail_fact f
        where f.transfer_id = t.id and f.kind in ('accepted', 'settled') and f.applied_at is not null
     )`,
@@ -154,7 +155,9 @@ const selectPolled = statement(
      from {{schema}}.transfer t
     cross join lateral (select {{schema}}.rail_fact_last_retried(t.id) as id offset 0) retried
      left join lateral (
-       select bool_or((o.exception_reason is not null and o.resolved_at is null) or o.is_given) as is_disputed,
+       select bool_or((o.exception_reason is not null and o.resolved_at is null) or o.is_given)
+                -- As 'transfer_lost_wire' says: a person ends it, or another wire.
+                or (bool_or(o.payload ? 'lostAt') and not bool_or(o.kind in ('accepted', 'settled') and o.applied_at is not null)) as is_disputed,
               bool_or(o.applied_at is null and o.kind in ('accepted', 'settled')
                 and {{schema}}.is_of_transfer(o.exception_reason)) as has_others,
               bool_or(o.applied_at is null and o.exception_reason is null and o.kind in ('accepted', 'settled')) as has_unjudged,
@@ -162,9 +165,9 @@ const selectPolled = statement(
               coalesce(bool_or(
                 {{schema}}.is_of_transfer(o.exception_reason) and not (o.exception_reason = 'amount_mismatch' and o.resolution is not distinct from 'applied')
               ), false)
-                or count(distinct o.payload #>> '{source,transactionId}') filter (where o.is_current) > 1
+                or count(distinct upper(o.payload #>> '{source,transactionId}')) filter (where o.is_current) > 1
                 or count(distinct upper(regexp_replace(o.payload #>> '{source,paymentDetails,imad}', '\\s', '', 'g'))) filter (where o.is_current) > 1
-                or count(distinct o.payload #>> '{destination,transactionId}') filter (where o.is_current) > 1
+                or count(distinct upper(o.payload #>> '{destination,transactionId}')) filter (where o.is_current) > 1
                 or count(distinct upper(regexp_replace(o.payload #>> '{destination,paymentDetails,imad}', '\\s', '', 'g'))) filter (where o.is_current) > 1 as was_held,
               array_agg(o.kind) filter (
                 where o.applied_at is not null and o.payload #> '{failure,retriable}' is distinct from 'true'::jsonb

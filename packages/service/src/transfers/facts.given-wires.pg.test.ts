@@ -1,11 +1,11 @@
 import { testDatabase } from '@outlay/testing/vitest'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { inspect } from '../../test/inspection.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testPayments } from '../../test/payments.ts'
 import { back, drawn, imad, moved, refused, reportedTransfers, usd } from '../../test/reported-transfers.ts'
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { inTransaction } from '../context.ts'
 import { asSystem } from '../database/tenant.ts'
+import { listRailExceptions } from '../rail-exceptions/rail-exceptions.ts'
 import { resolveRailException } from '../rail-exceptions/resolution.ts'
 import { readPaymentFact } from '../rail-facts/payment-fact.ts'
 import { recordFact } from '../rail-facts/rail-facts.ts'
@@ -49,18 +49,6 @@ const completeLate = async ({ id }: Begun) => {
   const step = { id, type: 'transfer.completed', failure: null, reference: null } as const
   return await inTransaction(context, (tx) => advanceTransfers(tx, context, [step]))
 }
-const isWaiting = () =>
-  vi.waitFor(
-    async () => {
-      const { pool } = api.sandbox.service.context
-      const { rowCount } = await inspect(pool).query(
-        `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-      )
-      expect(rowCount).not.toBe(0)
-    },
-    { timeout: 60_000, interval: 5 },
-  )
-
 describe('a wire that is given back', () => {
   it.each([
     ['with its mark', true],
@@ -243,7 +231,7 @@ describe('a gift and another report at once', () => {
     await inTransaction(context, async (tx) => {
       await resolveRailException(tx, context, held, { action: 'apply', by: 'ops@example.com' })
       settled = first.say('settled', '100')
-      await Promise.race([settled, isWaiting()])
+      await Promise.race([settled, transfers.isWaiting()])
     })
     await settled
     expect(await first.open()).toEqual(['accepted 100 reused_mark', 'settled 100 reused_mark'])
@@ -262,11 +250,47 @@ describe('a gift and another report at once', () => {
     await inTransaction(context, async (tx) => {
       await applyStored(tx, context, [{ id, fact }])
       given = decide(held).catch((error: unknown) => error)
-      await Promise.race([given, isWaiting()])
+      await Promise.race([given, transfers.isWaiting()])
     })
     expect(await given).toMatchObject(refused('reused_mark'))
     await first.reaches('complete')
     expect(await first.change()).toEqual(moved('wire', 100))
+  })
+
+  it('credit one transfer where a poll that was admitted before completes the first one beside the gift', async () => {
+    const { first, second } = await report()
+    const { context } = api.sandbox.service
+    const [held = ''] = await openOf(second)
+    let given: Promise<unknown> | undefined
+    await inTransaction(context, async (tx) => {
+      const step = { id: first.id, type: 'transfer.completed', failure: null, reference: null } as const
+      expect(await advanceTransfers(tx, context, [step])).toHaveLength(1)
+      given = decide(held).catch((error: unknown) => error)
+      await Promise.race([given, transfers.isWaiting()])
+    })
+    expect(await given).toMatchObject(refused('reused_mark'))
+    expect(await first.change()).toEqual(moved('wire', 100))
+  })
+
+  it.each([
+    ['waits for the gift', false],
+    ['waits for the gift and for another one that gives it back', true],
+  ])('credit one transfer where such a poll %s', async (_, isGivenBack) => {
+    const { first, second } = await report()
+    const { context } = api.sandbox.service
+    const [held = ''] = await openOf(second)
+    const apply = { action: 'apply', by: 'ops@example.com' } as const
+    let completed: ReturnType<typeof completeLate> | undefined
+    await inTransaction(context, async (tx) => {
+      await resolveRailException(tx, context, held, apply)
+      completed = completeLate(first)
+      await Promise.race([completed, transfers.isWaiting()])
+      const [lost] = await listRailExceptions(tx, context, { transferId: first.id })
+      if (isGivenBack) await resolveRailException(tx, context, lost?.id ?? '', apply)
+    })
+    expect(await completed).toHaveLength(isGivenBack ? 1 : 0)
+    expect(await (isGivenBack ? second : first).open()).toEqual(['accepted 100 reused_mark'])
+    expect(await first.change()).toEqual(moved('wire', isGivenBack ? 100 : 0))
   })
 })
 

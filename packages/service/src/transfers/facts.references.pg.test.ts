@@ -183,6 +183,23 @@ describe.each(['one by one', 'together'])('the money of a wire whose reports com
     expect(await heldIn(books)).toEqual({ 'custodial USDC': 60, 'issuer USDC': -60, 'settlement USD': 60 })
   })
 
+  it('with the reference of another transfer is held for the first one no more once a person gives it to that', async () => {
+    const [transfer, other] = [await payments.wireOnramp('100.00'), await payments.wireOnramp('100.00')]
+    const own = await payments.factOf(other, 'accepted', from(`W5 ${how}`))
+    const books = await readBooks(api)
+    await (await reportUnknown(transfer.id))([{ ...own, transferId: transfer.id }])
+    await reportAll(applyFacts(context), [own, { ...own, kind: 'settled' }])
+    expect(await reasonsOf(other.id)).toEqual(['reused_mark', 'reused_mark'])
+    const [first] = await payments.exceptions({ transferId: other.id })
+    await payments.resolve(first?.id ?? '', 'apply')
+    await payments.reaches(other.id, 'complete')
+    expect(await reasonsOf(transfer.id)).toEqual(['other_reference'])
+    const credited = { 'custodial USDC': 100, 'issuer USDC': -100, 'settlement USD': 100 }
+    expect(await heldIn(books)).toEqual(credited)
+    for (const { id } of await payments.exceptions({ transferId: transfer.id })) await payments.resolve(id, 'dismiss')
+    expect(await heldIn(books)).toEqual(credited)
+  })
+
   it('whose transfer the engine has blocked is in the settlement account until a person credits it', async () => {
     const transfer = await payments.wireOnramp('100.00')
     const accepted = await payments.factOf(transfer, 'accepted', from(`W3 ${how}`))

@@ -1,4 +1,4 @@
-import { type Amount, type Observation, TransferStatus } from '@outlay/core'
+import { type Amount, TransferStatus } from '@outlay/core'
 import { inWorkerTransaction, type ServiceContext, type Tx } from '../context.ts'
 import { afterConflicts, sqlStateOf } from '../database/conflict.ts'
 import { isAboutContent, isInTheWay, isLocked, isTimedOut, isUnstorable } from '../database/passing-error.ts'
@@ -6,7 +6,6 @@ import { asWorker } from '../database/tenant.ts'
 import { bookMany } from '../ledger/ledger.ts'
 import { afterFact } from '../rail-facts/after-fact.ts'
 import type { WireConsent } from '../rail-facts/arrival-marks.ts'
-import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { judgeFact, withoutOutdated } from '../rail-facts/judgement.ts'
 import { inMovedCurrency, scaleOf } from '../rail-facts/moved-amount.ts'
 import { isPayment, paymentFactOf, type ReadPaymentFact, readPaymentFact } from '../rail-facts/payment-fact.ts'
@@ -21,14 +20,13 @@ import {
 } from '../rail-facts/rail-facts.ts'
 import { type NewRailException, reportExceptions } from '../rail-facts/reporting.ts'
 import { unnamed, unstorable } from '../rail-facts/unreadable-fact.ts'
-import { observationOf } from '../rails/gateway.ts'
 import type { RailFact, RailFactListener } from '../rails/port.ts'
 import { findMarkOwners, type MarkOwner } from './arrivals.ts'
 import { type AppliedFact, writeDetails } from './details.ts'
 import { type JudgedFact, postingsOf, refusedFor } from './judged-facts.ts'
 import { addEarlierFacts, claimFacts, type KnownTransfer } from './known-transfer.ts'
 import { createLockedTransfers, type LockedTransfers } from './locked-transfers.ts'
-import { findOwner } from './reference-owner.ts'
+import { completeRepeated, observeFacts } from './observed-facts.ts'
 import { type NewReturn, takeBackDeposits, writeMovedAgain, writeReturns } from './returns.ts'
 import { createOnce } from './waiting-facts.ts'
 
@@ -282,7 +280,7 @@ export async function applyStored(
   const known = await addEarlierFacts(tx, context, await claimFacts(tx, context, ids))
   const owners = await findMarkOwners(tx, context, open, known)
   const judged = judgeAll(context, open, known, owners)
-  const { left, refused, given } = await observe(tx, context, judged)
+  const { left, refused, given, repeated } = await observeFacts(tx, context, judged)
   const decided = judged.flatMap((one) => {
     if (left.has(one.id)) return []
     const reason = refused.get(one.id)
@@ -300,6 +298,7 @@ export async function applyStored(
   // Also of what a person credits all the same.
   const outcomes = decided.map((one) => ({ ...outcomeOf(one), markOwner: owners.get(one.id)?.id }))
   await finishFacts(tx, context, outcomes)
+  await completeRepeated(tx, context, repeated)
   return { outcomes, left }
 }
 
@@ -327,41 +326,6 @@ function judgeAll(
     return { id, fact, transfer, judgement }
   }
   return open.filter(({ id }) => known.has(id)).map(judge)
-}
-
-/**
- * Gives outcomes to the engine, of payments that it knows. Returns the facts that come too early, such as those about payments that it does not
- * know yet: the rail reports them again; and why others are not given: their reference is that of another transfer, or the engine waits for a person
- * who says what became of the payment.
- */
-async function observe(
-  tx: Tx,
-  context: ServiceContext,
-  judged: readonly JudgedFact[],
-): Promise<{
-  readonly left: ReadonlySet<string>
-  readonly refused: ReadonlyMap<string, RailExceptionReason>
-  readonly given: readonly RailFact[]
-}> {
-  const left = new Set(judged.flatMap(({ id, judgement }) => (judgement.outcome === 'too_early' ? [id] : [])))
-  const refused = new Map<string, RailExceptionReason>()
-  const known: RailFact[] = []
-  for (const { id, fact, transfer, judgement } of judged) {
-    if (judgement.outcome !== 'applied' || fact === undefined || transfer === undefined) continue
-    const owner = await findOwner(tx, context, fact, transfer)
-    if (owner === 'own') known.push(fact)
-    else if (owner === 'another') refused.set(id, 'other_reference')
-    else if (owner === 'blocked') refused.set(id, 'payment_blocked')
-    // One that has ended, by a cancellation before it was sent, say, needs no engine.
-    else if (!TransferStatus.isFinal(transfer.status, transfer.failure)) left.add(id)
-  }
-  for (const [accountId, facts] of Map.groupBy(known, (fact) => fact.accountId))
-    await context.engine.transfers.observe(tx, accountId, facts.map(observationFrom))
-  return { left, refused, given: known }
-}
-
-function observationFrom(fact: RailFact): Observation {
-  return observationOf({ ...fact, state: fact.kind })
 }
 
 function detailsOf({ fact, transfer, judgement }: JudgedFact): readonly AppliedFact[] {
