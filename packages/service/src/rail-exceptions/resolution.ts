@@ -10,6 +10,7 @@ import type { RailExceptionReason } from '../rail-facts/fact-kind.ts'
 import { isPayment, paymentFactOf } from '../rail-facts/payment-fact.ts'
 import { finishFacts, markOwnerOf, readFact, type StoredRailFact } from '../rail-facts/rail-facts.ts'
 import { applyStored, type OpenFact } from '../transfers/facts.ts'
+import { isCompleteInEngine } from '../transfers/observed-facts.ts'
 import { advanceTransfers } from '../transfers/progress.ts'
 import { findReceipt, isSameArrival, passReceipt, progressOf, reverseArrival } from './held-arrivals.ts'
 import { restoreWires, takeLostWires } from './lost-wires.ts'
@@ -121,7 +122,7 @@ async function apply(
   checkStated(fact, stated)
   const markOwners = resolution.markOwners ?? [markOwnerOf(fact) ?? []].flat()
   const isGift = accepts.includes('reused_mark') && isAnotherWire !== true
-  const isComplete = isGift && (await isCompleteInEngine(tx, context, fact))
+  const isComplete = isGift && fact.transferId !== null && (await isCompleteInEngine(tx, context, fact.transferId))
   const held = await applyNow(tx, context, fact, { accepts, stated, markOwners, isAnotherWire })
   if (held !== undefined) {
     const { reason, markOwner } = held
@@ -142,10 +143,6 @@ async function apply(
   const rest = others.filter((one) => one !== arrival && restored?.has(one.id) !== true)
   await applyRest(tx, context, fact, rest, resolution)
   return resolved
-}
-
-async function isCompleteInEngine(tx: Tx, context: ServiceContext, { transferId }: StoredRailFact): Promise<boolean> {
-  return transferId !== null && (await context.engine.transfers.get(transferId, tx))?.status === 'complete'
 }
 
 function checkResolution({ action, by, note = '', accepts = [], markOwners = [], amount }: RailResolution): void {

@@ -34,7 +34,7 @@ export async function observeFacts(
     const owner = await findOwner(tx, context, fact, transfer)
     if (owner === 'own') {
       given.push(fact)
-      if (await isCompleteInEngine(tx, context, one)) repeated.push(fact)
+      if (await isRepeated(tx, context, one)) repeated.push(fact)
     } else if (owner === 'another') refused.set(id, 'other_reference')
     else if (owner === 'blocked') refused.set(id, 'payment_blocked')
     // One that has ended, by a cancellation before it was sent, say, needs no engine.
@@ -49,9 +49,14 @@ export async function observeFacts(
  * True for the settlement of a wire that a poll had completed in the engine, while its transfer had no wire here. Only one about which a person decides, or
  * has decided, may have lost one.
  */
-async function isCompleteInEngine(tx: Tx, context: ServiceContext, { fact, transfer }: JudgedFact): Promise<boolean> {
+async function isRepeated(tx: Tx, context: ServiceContext, { fact, transfer }: JudgedFact): Promise<boolean> {
   if (fact?.kind !== 'settled' || transfer === undefined || !transfer.awaitsWire || !transfer.hasHeld) return false
-  return (await context.engine.transfers.get(transfer.id, tx))?.status === 'complete'
+  return await isCompleteInEngine(tx, context, transfer.id)
+}
+
+/** True where the engine has said that a transfer is complete, which it says once. */
+export async function isCompleteInEngine(tx: Tx, context: ServiceContext, transferId: string): Promise<boolean> {
+  return (await context.engine.transfers.get(transferId, tx))?.status === 'complete'
 }
 
 /** The engine says once that a transfer is complete. The caller has written that their settlements are applied. */
