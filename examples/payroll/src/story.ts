@@ -95,7 +95,7 @@ async function rollBackPayroll({ db, engine }: Cast, company: Company): Promise<
 }
 
 /** Hours that the sandbox advances with each check of the last wait, so that ACH days take seconds. */
-const hoursPerStep = 3
+const hoursPerStep = 6
 
 /** Waits until the engine has reached this point. */
 async function reach(cast: Cast, what: string, isReached: (backlog: Backlog) => boolean, hours = 0): Promise<void> {
@@ -103,7 +103,7 @@ async function reach(cast: Cast, what: string, isReached: (backlog: Backlog) => 
   let day = new Date().toISOString().slice(0, 10)
   await waitUntil(
     async () => {
-      await delay(100)
+      await delay(hours > 0 ? 100 : 250)
       cast.signal.throwIfAborted()
       if (hours > 0) day = await cast.sandbox.advance(hours)
       last = await cast.engine.backlog()

@@ -19,6 +19,9 @@ export interface Settler {
 /** How long outcomes are collected, in milliseconds. */
 const gatherMs = 4
 
+/** Longest pause behind a batch, in milliseconds: a batch is followed by a pause of its own length. A busy database so gets fewer and larger ones. */
+const maxRestMs = 25
+
 /** Most settlements in one transaction. */
 const maxBatch = 500
 
@@ -57,6 +60,7 @@ export function startSettler(options: {
   let locked: Unwritten[] = []
   let failing = false
   let most = maxBatch
+  let restsUntil = 0
   const finish = (batch: readonly Unwritten[], results: SettleResults) => {
     for (const one of batch) {
       const { transferId, attempt, remoteId } = one.settlement
@@ -87,6 +91,7 @@ export function startSettler(options: {
     loops: options.loops,
     async turn() {
       const now = performance.now()
+      if (now < restsUntil && pending.length < most) return Math.ceil(restsUntil - now)
       const fresh = pending.slice(0, most)
       const again = locked.filter((one) => one.dueAt <= now).slice(0, most - fresh.length)
       const batch = [...fresh, ...again]
@@ -101,6 +106,8 @@ export function startSettler(options: {
       locked = locked.filter((one) => !again.includes(one))
       finish(batch, results)
       options.onSettled()
+      const endedAt = performance.now()
+      restsUntil = endedAt + Math.min(endedAt - now, maxRestMs)
       return pauseMs()
     },
   })

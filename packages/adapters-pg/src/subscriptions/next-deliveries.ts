@@ -34,7 +34,8 @@ const readyText = (types: readonly number[]): string => {
  * The next events of a subscription, of the types that the process handles. An earlier event of the same transfer that is not
  * acknowledged yet, dead or alive, defers the later ones, whatever process it is for. The limit is not a parameter: Postgres would
  * plan the statement again for each value, every time. Each event and its transfer are looked up by themselves: a connection keeps the
- * plan that it made while the tables were small, and a join would read them whole.
+ * plan that it made while the tables were small, and a join would read them whole. For the same reason the event is locked by its key alone, which the
+ * case is for: the index of ready events has all of the subscription.
  *
  * The server ends the transaction when a handler is idle, or in one statement, for longer than $9.
  */
@@ -52,7 +53,7 @@ const nextText = `{{due}}
     select l.* from due c cross join lateral (
       select d.account_id, d.due_at, d.transfer_id, d.sequence, d.failures, d.begun from {{schema}}.delivery d
       where d.subscription = $1 and d.transfer_id = c.transfer_id and d.sequence = c.sequence
-        and d.ready and not d.dead and d.transfer_id <> all ($8::text[])
+        and case when d.ready then not d.dead else false end and d.transfer_id <> all ($8::text[])
         and (
           select b.sequence from {{schema}}.delivery b
           where b.subscription = $1 and b.transfer_id = d.transfer_id and b.sequence < d.sequence

@@ -29,12 +29,13 @@ const texts = {
   get_by_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
   lock_remote: locking(''),
   lock_remote_now: locking('nowait'),
-  // Locked transfers are known, and come without their columns.
-  lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked)
+  // Locked transfers are known, and come without their columns. A full join, which no loop can do: Postgres expects one row of each, and gets hundreds.
+  lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked),
+    known as (select k.id, k.remote_id from {{schema}}.transfer k
+      where k.remote_id = any ($2::text[]) and k.account_id = {{schema}}.account_of($1) and k.gateway = {{schema}}.gateway_of($1))
     select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type, f.known_amount, f.amount_said_at,
       case when f.id is not null then {{schema}}.has_open_returns(f.id) end as has_open_returns
-    from {{schema}}.transfer k left join free f on f.id = k.id
-    where k.remote_id = any ($2::text[]) and k.account_id = {{schema}}.account_of($1) and k.gateway = {{schema}}.gateway_of($1) order by f.id`,
+    from known k full join free f on f.id = k.id order by f.id`,
   // The order keeps two observers from waiting for each other. Of an account that moves nothing is recorded: its transfers may be on their way, and it would not move for that.
   record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
     select $1, u.remote_id from unnest($2::text[]) as u (remote_id) where {{schema}}.is_here($1) order by 2 on conflict do nothing`,
