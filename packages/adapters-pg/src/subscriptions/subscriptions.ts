@@ -113,7 +113,7 @@ export type SubscriptionStore<Tx> = ReturnType<typeof createSubscriptionStore<Tx
 /** Makes the store of subscriptions on a driver. */
 export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements({ ...tokens, window: String(windowSize) }, texts)
-  const { end, defer } = createNextStatements(tokens, windowSize)
+  const { deliveries_end: end, deliveries_behind: behind } = createNextStatements(tokens, windowSize)
   return {
     /** Adds the types to the subscription, which it makes where there is none. */
     async register(name: string, types: readonly EventType[]): Promise<void> {
@@ -131,10 +131,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       { name, types }: Subscription<Tx>,
       { exceptAccounts, place }: { readonly exceptAccounts: readonly string[]; readonly place: DeliveryPlace },
     ): Promise<DeliveryPlace | undefined> {
-      const read = readFirst(
-        readPlace,
-        await driver.query(end(types.length), [name, exceptAccounts, ...place, ...types]),
-      )
+      const read = readFirst(readPlace, await driver.query(end, [name, exceptAccounts, ...place, [...types]]))
       return read === undefined ? undefined : [read.accountId, read.dueAt, read.transferId, read.sequence]
     },
     /** Defers a failed event, or makes it a dead letter when it failed too often. */
@@ -161,8 +158,8 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
       { name, types }: Pick<Subscription<Tx>, 'name' | 'types'>,
       { holding, place }: Pick<DeliverOptions, 'holding' | 'place'>,
     ): Promise<{ readonly count: number; readonly endedAt: string | undefined }> {
-      const values = [name, [], ...place, holding, ...types]
-      return readFirst(readSwept, await driver.query(defer(types.length), values)) ?? { count: 0, endedAt: undefined }
+      const values = [name, [], ...place, [...types], holding]
+      return readFirst(readSwept, await driver.query(behind, values)) ?? { count: 0, endedAt: undefined }
     },
     /** Makes deferred deliveries due again. */
     async resumeDeferred(name: string): Promise<void> {
@@ -187,7 +184,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
  */
 function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, handlingTexts)
-  const { next } = createNextStatements(tokens, windowSize)
+  const { next_deliveries: next, next_deliveries_traced: nextTraced } = createNextStatements(tokens, windowSize)
   const acknowledged = createAcknowledgedEvents()
   const begun = createBegunEventStore(driver, tokens)
   const terminate = async ({ pid, xact }: TransactionMark) => {
@@ -220,9 +217,9 @@ function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, s
   return async (subscription: Subscription<Tx>, options: DeliverOptions): Promise<DeliveryOutcome> => {
     const { limit, holding, exceptAccounts, exceptTransfers, traced = false, place, signal, onFailed } = options
     const { name, types, timeoutMs } = subscription
-    const statement = next(types.length, limit, traced)
+    const statement = traced ? nextTraced : next
     const longest = String(timeoutMs + serverGraceMs)
-    const values = [name, exceptAccounts, ...place, holding, exceptTransfers, longest, ...types]
+    const values = [name, exceptAccounts, ...place, [...types], holding, exceptTransfers, limit, longest]
     const run = createHandlerRun({ timeoutMs, serverEndsMs: timeoutMs + serverGraceMs + 1_000, signal, onFailed })
     let count = 0
     const transaction = driver.transaction(

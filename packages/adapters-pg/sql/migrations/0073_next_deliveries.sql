@@ -1,0 +1,1 @@
+-- The next events of a subscription are found by functions, whose plans are kept whatever a driver does. Functions: ready_deliveries and next_deliveries are new.
