@@ -63,20 +63,12 @@ export function startSettler(options: {
   let restsUntil = 0
   const finish = (batch: readonly Unwritten[], results: SettleResults) => {
     for (const one of batch) {
-      const { transferId, attempt, remoteId } = one.settlement
-      const result = results.get(`${transferId} ${attempt}`)
+      const result = results.get(`${one.settlement.transferId} ${one.settlement.attempt}`)
       if (result === 'locked') {
         locked.push(defer(one))
         continue
       }
-      if (result === 'stale') {
-        logger.warn({ transferId, attempt }, 'An outcome came too late: a newer attempt has the transfer.')
-      }
-      if (result === 'gone') {
-        if (remoteId === null) logger.warn({ transferId, attempt }, 'An outcome came for a transfer that is lost here.')
-        else logger.error({ transferId, attempt, remoteId }, `An acceptance came, and ${lostHere}`)
-      }
-      if (result === 'settled') logPaid(logger, one.settlement)
+      logResult(logger, one.settlement, result)
       one.done()
     }
   }
@@ -106,8 +98,7 @@ export function startSettler(options: {
       locked = locked.filter((one) => !again.includes(one))
       finish(batch, results)
       options.onSettled()
-      const endedAt = performance.now()
-      restsUntil = endedAt + Math.min(endedAt - now, maxRestMs)
+      restsUntil = performance.now() + Math.min(performance.now() - now, maxRestMs)
       return pauseMs()
     },
   })
@@ -120,6 +111,18 @@ export function startSettler(options: {
     locked: () => locked.length,
     stop: () => loop.stop(),
   }
+}
+
+function logResult(logger: Logger, settlement: Settlement, result: ReturnType<SettleResults['get']>): void {
+  const { transferId, attempt, remoteId } = settlement
+  if (result === 'stale') {
+    logger.warn({ transferId, attempt }, 'An outcome came too late: a newer attempt has the transfer.')
+  }
+  if (result === 'gone') {
+    if (remoteId === null) logger.warn({ transferId, attempt }, 'An outcome came for a transfer that is lost here.')
+    else logger.error({ transferId, attempt, remoteId }, `An acceptance came, and ${lostHere}`)
+  }
+  if (result === 'settled') logPaid(logger, settlement)
 }
 
 function defer(one: Unwritten): Unwritten {
