@@ -111,7 +111,7 @@ async function begin(
     throw new OutlayError('not_found', message, { field: 'accountId' })
   }
   if (!found.isBegun) {
-    if (found.node !== to) return 'open'
+    if (found.node !== to || (await moves.open(accountId)) !== undefined) return 'open'
     const result = await keepAccount(nodes, nodeOf(nodes, to), accountId, options)
     return { accountId, from: to, to, result, transfers: 0, pauseMs: 0, totalMs: 0 }
   }
