@@ -1,11 +1,7 @@
-import { execFile } from 'node:child_process'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { type Postgres, startPostgres } from '@outlay/testing'
-
-const run = promisify(execFile)
+import { freezeProcesses, type Postgres, startPostgres } from '@outlay/testing'
 
 /** A server of a benchmark that is taken away and comes back, on the same port and with its data. */
 export interface MortalServer {
@@ -27,13 +23,6 @@ export async function openMortalServer(): Promise<MortalServer> {
   let server: Postgres = await start()
   const { url, port } = server
   const readPid = async () => Number((await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n')[0])
-  const signalAll = async (pid: number, signal: 'SIGSTOP' | 'SIGCONT') => {
-    // The first one begins no more processes.
-    if (signal === 'SIGSTOP') process.kill(pid, signal)
-    const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', String(pid)])
-    for (const child of stdout.trim().split(/\s+/)) process.kill(Number(child), signal)
-    if (signal === 'SIGCONT') process.kill(pid, signal)
-  }
   return {
     url,
     async kill() {
@@ -43,11 +32,7 @@ export async function openMortalServer(): Promise<MortalServer> {
         server = await start(port)
       }
     },
-    async freeze() {
-      const pid = await readPid()
-      await signalAll(pid, 'SIGSTOP')
-      return () => signalAll(pid, 'SIGCONT')
-    },
+    freeze: async () => freezeProcesses(await readPid()),
     async close() {
       await server.stop()
       await rm(root, { recursive: true, force: true })

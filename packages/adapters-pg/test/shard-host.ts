@@ -1,17 +1,13 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { promisify } from 'node:util'
 import { type Logger, OutlayError } from '@outlay/core'
-import { memoryGateway, type Postgres, startPostgres } from '@outlay/testing'
+import { freezeProcesses, memoryGateway, type Postgres, startPostgres } from '@outlay/testing'
 import { testDatabase } from '@outlay/testing/vitest'
 import pg from 'pg'
 import { afterAll, afterEach } from 'vitest'
 import { pgDriver } from '../src/drivers/pg.ts'
 import { type Shards, type ShardsOptions, shards } from '../src/shards/shards.ts'
 import { emptyOutbox, migrateOutbox, samplePayout } from './outbox.ts'
-
-const run = promisify(execFile)
 
 /** Shards of a host on node-postgres. */
 export type HostShards = Shards<pg.PoolClient>
@@ -97,21 +93,12 @@ export async function refusal(work: Promise<unknown>): Promise<OutlayError> {
   throw new Error(`This was no refusal: ${String(error)}`)
 }
 
-/** Freezes all processes of an embedded server, as a disk or a virtual machine that hangs does, and gives what lets them go on. */
+/** Freezes all processes of an embedded server, and gives what lets them go on. */
 export async function freeze(url: string): Promise<() => Promise<void>> {
   const client = new pg.Client(url)
   await client.connect()
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const status = await readFile(`/proc/${rows[0].pid}/status`, 'utf8')
-  const postmaster = /^PPid:\s*(\d+)/m.exec(status)?.[1] ?? ''
   await client.end()
-  const send = async (signal: 'STOP' | 'CONT') => {
-    // The first one begins no more processes.
-    if (signal === 'STOP') process.kill(Number(postmaster), 'SIGSTOP')
-    const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', postmaster])
-    for (const pid of stdout.trim().split(/\s+/)) process.kill(Number(pid), `SIG${signal}`)
-    if (signal === 'CONT') process.kill(Number(postmaster), 'SIGCONT')
-  }
-  await send('STOP')
-  return () => send('CONT')
+  return freezeProcesses(Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]))
 }

@@ -33,7 +33,7 @@ export {
 export { findPgBouncer, type PgBouncer, type PgBouncerOptions, startPgBouncer } from './pgbouncer.ts'
 export { type Postgres, startPostgres } from './postgres.ts'
 export type { PostgresOptions, PostgresProvider, RestartMode } from './postgres-server.ts'
-export { type Program, type ProgramEnd, type SpawnOptions, spawnNode } from './processes.ts'
+export { freezeProcesses, type Program, type ProgramEnd, type SpawnOptions, spawnNode } from './processes.ts'
 export { seededRandom } from './random.ts'
 export { startTcpProxy, type TcpProxy, type TcpProxyOptions } from './tcp-proxy.ts'
 export { type RecordedSpan, type RecordedValue, type RecordingTelemetry, recordingTelemetry } from './telemetry.ts'

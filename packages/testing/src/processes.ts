@@ -1,6 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
 
 /** Options of a child program. Every member has a default. */
 export interface SpawnOptions {
@@ -42,6 +45,27 @@ export interface Program {
   /** Resolves when it has ended. */
   readonly ended: Promise<ProgramEnd>
   [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Stops a process and its children where they are, as a disk or a virtual machine that hangs does, and gives what lets them go on. */
+export async function freezeProcesses(pid: number): Promise<() => Promise<void>> {
+  const signalChildren = async (signal: 'SIGSTOP' | 'SIGCONT') => {
+    const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', String(pid)])
+    for (const child of stdout.trim().split(/\s+/)) {
+      try {
+        process.kill(Number(child), signal)
+      } catch {
+        // It has ended since.
+      }
+    }
+  }
+  // The first one begins no more processes.
+  process.kill(pid, 'SIGSTOP')
+  await signalChildren('SIGSTOP')
+  return async () => {
+    await signalChildren('SIGCONT')
+    process.kill(pid, 'SIGCONT')
+  }
 }
 
 /** Ends the child when the channel to its parent closes, so a killed test leaves nothing behind. */

@@ -59,6 +59,8 @@ const texts = {
   hold_batch: 'select {{schema}}.batch_refusal($1, $2, true) as refusal',
   is_canceled: 'select b.canceled_at is not null as canceled from {{schema}}.batch b where b.id = $1',
   is_canceled_locked: 'select b.canceled_at is not null as canceled from {{schema}}.batch b where b.id = $1 for share',
+  // One of several accounts stays where it was completed. One of an account is unpacked before that is here.
+  is_elsewhere: `select exists (select from {{schema}}.transfer t where t.batch_id = $1 and {{schema}}.is_here(t.account_id)) as elsewhere`,
   // The default of a session may be another one, in which a worker would not see who has just entered a batch.
   read_committed: 'set transaction isolation level read committed',
   fold_batches: 'select {{schema}}.fold_batches($1) as count',
@@ -159,14 +161,17 @@ function createChange<Tx>(driver: Driver<Tx>, sql: Readonly<Record<'pause_batch'
 /** Makes what says whether a batch was canceled, and in a transaction keeps it from being canceled. */
 function createIsCanceled<Tx>(
   driver: Driver<Tx>,
-  sql: Readonly<Record<'is_canceled' | 'is_canceled_locked', Statement>>,
+  sql: Readonly<Record<'is_canceled' | 'is_canceled_locked' | 'is_elsewhere', Statement>>,
 ): BatchPort<Tx>['isBatchCanceled'] {
   return async (batchId, tx) => {
     const rows = await (tx === undefined
       ? driver.query(sql.is_canceled, [batchId])
       : driver.execute(tx, sql.is_canceled_locked, [batchId]))
-    // A move takes a batch along before its transfers, and unpacks it behind them.
-    if (tx !== undefined && rows.length === 0) throw hasLeft(batchId)
+    if (tx !== undefined && rows.length === 0) {
+      if (readFirst(readIsElsewhere, await driver.execute(tx, sql.is_elsewhere, [batchId]))?.elsewhere) return undefined
+      // A move takes a batch along before its transfers, and unpacks it behind them.
+      throw hasLeft(batchId)
+    }
     return readFirst(readIsCanceled, rows)?.canceled === true
   }
 }
@@ -200,6 +205,7 @@ const readChange = rowDecoder('batch', { found: Column.integer, changed: Column.
 const readClosed = rowDecoder('batch', { changed: Column.nullable(Column.boolean) })
 const readCanceled = rowDecoder('batch', { count: Column.nullable(Column.integer) })
 const readIsCanceled = rowDecoder('batch', { canceled: Column.boolean })
+const readIsElsewhere = rowDecoder('batch', { elsewhere: Column.boolean })
 const readReview = rowDecoder('review', {
   transfers: Column.integer,
   totals: Column.json<BatchReview['totals']>(),

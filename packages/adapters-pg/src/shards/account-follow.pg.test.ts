@@ -117,6 +117,7 @@ describe('an account that follows its rows', async () => {
         node: 'east',
         rowsAt: null,
         kind,
+        isMoving: false,
         advice: expect.stringContaining(text.replace(/^the /, 'The ')),
       },
     ])
@@ -145,6 +146,8 @@ describe('an account that follows its rows', async () => {
       await expect(shards.accounts.move(account, { to, onProgress })).rejects.toThrow('connection lost')
     }
     await dead('packed', 'west')
+    await place(account, 3)
+    expect((await shards.accounts.placements()).placements).toMatchObject([{ kind: 'unknown', isMoving: true }])
     await place(account, 2)
     expect((await shards.accounts.placements()).placements).toMatchObject([{ kind: 'moving', rowsAt: 'west' }])
     expect(await shards.accounts.follow(account)).toMatchObject({ result: 'moved', to: 'west' })

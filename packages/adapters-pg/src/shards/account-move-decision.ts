@@ -19,7 +19,7 @@ export async function agreeWithNodes(
   const [here, there] = await Promise.all([placeAt(from, accountId, isNew), placeAt(to, accountId, isNew)])
   const version = handedOver(move, to.name, here, there)
   if (version !== undefined) {
-    await moves.correct(id, version)
+    await moves.correct(accountId, id, version)
     return (await moves.open(accountId)) ?? move
   }
   const refuse = (why: string) =>

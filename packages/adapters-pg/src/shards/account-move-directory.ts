@@ -40,6 +40,8 @@ const texts = {
       update {{schema}}.account a set node = s.to_node from switched s where a.account_id = s.account_id returning a.account_id
     )
     select r.account_id as id from routed r`,
+  // The move that the nodes know, which ended here: its row takes the place of the other one, which was begun since nobody knew where the account is.
+  move_forget_ended: `delete from {{schema}}.account_move where id = $1::bigint and account_id = $2 and ended_at is not null returning id::text as id`,
   // The nodes have it so, whatever this database says, which has lost something.
   move_correct: `with corrected as (
       update {{schema}}.account_move m set id = $2::bigint, state = 'switched', switched_at = coalesce(m.switched_at, clock_timestamp())
@@ -107,7 +109,7 @@ export interface DirectoryMoves {
   pause(move: string): Promise<boolean>
   switch(move: string, transfers: number): Promise<boolean>
   /** Writes that a move has switched, where the nodes say so, with the id that they have. */
-  correct(move: string, version: string): Promise<boolean>
+  correct(accountId: string, move: string, version: string): Promise<boolean>
   back(move: string): Promise<boolean>
   resume(move: string): Promise<boolean>
   end(move: string): Promise<boolean>
@@ -172,7 +174,10 @@ export function createDirectoryMoves(
     accountsOf: async (accountIds) => (await ask('move_accounts_of', [accountIds])).map((row) => readAccount(row)),
     pause: (move) => did('move_pause', [move]),
     switch: (move, transfers) => did('move_switch', [move, transfers]),
-    correct: (move, version) => did('move_correct', [move, version]),
+    async correct(accountId, move, version) {
+      if (move !== version) await ask('move_forget_ended', [version, accountId])
+      return did('move_correct', [move, version])
+    },
     back: (move) => did('move_back', [move]),
     resume: (move) => did('move_resume', [move]),
     end: (move) => did('move_end', [move]),

@@ -70,7 +70,7 @@ const texts = {
   digests: `select m.kind, count(*)::integer as count,
       ${digest('m')} as digest
     from {{schema}}.moved_row m where m.account_id = $1 group by m.kind order by m.kind`,
-  description: `select
+  description: `select (select n.name from {{schema}}.shard_node n) as name,
       (select string_agg(m.name, ' ' order by m.name) from {{schema}}.migration m where m.name ~ '^\\d') as migrations,
       (select k.environment from {{schema}}.known_database k) as environment,
       (select coalesce(s.state ->> 'unfamiliar', s.state ->> 'fence') is not null from (select {{schema}}.sending_state()) s (state)) as is_fenced,
@@ -169,7 +169,12 @@ export function createMoveNode<Tx>(name: string, driver: Driver<Tx>, tokens: Rea
     sharedBatch: async (accountId: string) => readFirst(readOneId, await ask('shared_batch', [accountId]))?.id,
     takenKey: async (accountId: string) => readFirst(readOneId, await ask('taken_key', [accountId]))?.id,
     ...createCopies(ask, isDone),
-    describe: () => first(readDescription, 'description', []),
+    /** What it has that the other node needs, too. Refuses another database than that of the first statement, as behind an address that has changed. */
+    async describe() {
+      const { name: found, ...description } = await first(readDescription, 'description', [])
+      checkName(name, found ?? undefined)
+      return description
+    },
   }
 }
 
@@ -273,6 +278,7 @@ const readDigest = rowDecoder('move', { kind: Column.text, count: Column.integer
 const readTable = rowDecoder('move', { tableName: Column.nullable(Column.text) })
 const readNodePlace = rowDecoder('node', { version: Column.text, state: Column.text, toNode: Column.text })
 const readDescription = rowDecoder('node', {
+  name: Column.nullable(Column.text),
   migrations: Column.nullable(Column.text),
   environment: Column.nullable(Column.text),
   isFenced: Column.boolean,

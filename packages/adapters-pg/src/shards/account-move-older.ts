@@ -1,18 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { moveRefused } from './account-move-check.ts'
-import type { Holder } from './account-move-node.ts'
+import type { Holder, MoveNode } from './account-move-node.ts'
 import type { MoveRun } from './account-move-run.ts'
 
 /** How long a wait pauses between two readings, in milliseconds. */
 const pauseMs = { first: 10, longest: 250 }
 
 /**
- * Waits for every transaction whose snapshot may be older than now, so that the account is not paused for one that lasts, such as a dump of the database.
- * @throws OutlayError `conflict` about `waitMs` with the processes of the database that it waited for, after `waitMs`
+ * Waits on both nodes for every transaction whose snapshot may be older than now, so that the account is not paused for one that lasts, such as a dump of the database. On the
+ * new node one would not see that the account arrives, and would enqueue under a key that is on its way.
+ * @throws OutlayError `conflict` about `waitMs` with the processes of the database that it waited for, after `waitMs` for both
  */
 export async function waitForSnapshots(run: MoveRun): Promise<void> {
-  const horizon = await run.from.horizon()
-  await waitFor(run, () => run.from.snapshots(horizon), performance.now() + run.waitMs)
+  const endMs = performance.now() + run.waitMs
+  for (const node of [run.from, run.to]) {
+    const horizon = await node.horizon()
+    await waitFor(run, node, () => node.snapshots(horizon), endMs)
+  }
 }
 
 /**
@@ -22,13 +26,15 @@ export async function waitForSnapshots(run: MoveRun): Promise<void> {
  */
 export async function waitForOlder(run: MoveRun): Promise<void> {
   const endMs = performance.now() + run.waitMs
-  const horizon = await run.from.horizon()
-  await waitFor(run, () => run.from.snapshots(horizon), endMs)
-  await waitFor(run, () => run.from.readers(), endMs)
+  const { from } = run
+  const horizon = await from.horizon()
+  await waitFor(run, from, () => from.snapshots(horizon), endMs)
+  await waitFor(run, from, () => from.readers(), endMs)
 }
 
 async function waitFor(
-  { move, from, waitMs, check }: MoveRun,
+  { move, waitMs, check }: MoveRun,
+  node: MoveNode,
   read: () => Promise<readonly Holder[]>,
   endMs: number,
 ): Promise<void> {
@@ -39,7 +45,7 @@ async function waitFor(
     check()
     if (performance.now() > endMs) {
       const pids = left.map(({ pid }) => pid ?? 'a prepared transaction').join(', ')
-      const why = `transactions from before have not ended on "${from.name}" within ${waitMs} ms (processes of the database: ${pids}); end them, or try again.`
+      const why = `transactions from before have not ended on "${node.name}" within ${waitMs} ms (processes of the database: ${pids}); end them, or try again.`
       throw moveRefused(move.accountId, why, 'waitMs')
     }
     await delay(ms)

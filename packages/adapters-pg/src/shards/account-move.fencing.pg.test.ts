@@ -1,8 +1,9 @@
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { moveHost } from '../../test/move-host.ts'
-import { samplePayout } from '../../test/outbox.ts'
+import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { refusal } from '../../test/shard-host.ts'
+import { pgDriver } from '../drivers/pg.ts'
 import { directory } from './directory.ts'
 
 describe('which node may have an account', async () => {
@@ -112,6 +113,35 @@ describe('which node may have an account', async () => {
     await west.query(`delete from outlay.moved_row where kind = 'unheard_of'`)
     await shards.accounts.move(account, { to: 'west' })
     await expectWest(account, ids)
+  })
+
+  it('is no other database that answers at the address of a node since an earlier move', async () => {
+    const northUrl = await host.server.createDatabase('north')
+    await migrateOutbox(northUrl)
+    const north = new pg.Pool({ connectionString: northUrl, max: 4 })
+    north.on('error', () => undefined)
+    const { shards: right, account } = await host.openAt()
+    const { id } = await right.transaction(account, (tx) => right.transfers.enqueue(tx, samplePayout(account)))
+    const driver = pgDriver(east)
+    let at = east
+    const query: typeof driver.query = (...given) => pgDriver(at).query(...given)
+    const nodes = {
+      ...{
+        east: { driver: { ...driver, query } },
+        west: { driver: pgDriver(west) },
+        north: { driver: pgDriver(north) },
+      },
+    }
+    const shards = await host.open({ route: host.route, nodes })
+    expect(await shards.accounts.move(account, { to: 'east' })).toMatchObject({ result: 'there' })
+    at = north
+    const error = await refusal(shards.accounts.move(account, { to: 'west' }))
+    expect([error.code, error.message]).toEqual(['wrong_node', expect.stringContaining('is the node "north"')])
+    expect([await host.route.find(account), await host.live(account)]).toEqual(['east', { east: [id], west: [] }])
+    at = east
+    expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved', transfers: 1 })
+    await shards.stop()
+    await north.end()
   })
 
   it('keeps its lock where the server ends transactions that are idle', async () => {

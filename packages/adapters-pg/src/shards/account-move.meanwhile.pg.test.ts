@@ -270,4 +270,35 @@ describe('what happens while an account moves', async () => {
       [0, 0],
     ])
   })
+
+  it('waits for what may not see on the new node that the account arrives, before the pause', async () => {
+    const { shards, account } = await host.openAt()
+    await payAt(shards, account, 'first')
+    const open = await west.connect()
+    try {
+      await open.query('begin isolation level repeatable read')
+      await open.query('select from outlay.transfer')
+      const error = await refusal(shards.accounts.move(account, { to: 'west', waitMs: 100 }))
+      expect([error.code, error.field, error.message]).toEqual([
+        ...['conflict', 'waitMs', expect.stringContaining('have not ended on "west"')],
+      ])
+      expect(await rows(east, 'select state from outlay.departed_account where account_id = $1', account)).toEqual([
+        { state: 'here' },
+      ])
+    } finally {
+      await open.query('commit')
+      open.release()
+    }
+    expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved', transfers: 1 })
+  })
+
+  it('is not read by an old route as if it had no settings', async () => {
+    const { shards, account } = await host.openAt()
+    await shards.transaction(account, (tx) => shards.accounts.pause(tx, account))
+    const old = host.make({ route: { find: () => 'east', forget: () => undefined } })
+    expect(await old.accounts.get(account)).toMatchObject({ paused: true })
+    await shards.accounts.move(account, { to: 'west' })
+    expect((await refusal(old.accounts.get(account))).code).toBe('wrong_node')
+    expect(await shards.accounts.get(account)).toMatchObject({ paused: true })
+  })
 })

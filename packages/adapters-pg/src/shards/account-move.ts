@@ -5,6 +5,7 @@ import { checkNodes, moveAborted, moveRefused } from './account-move-check.ts'
 import { checkNothingLeft, completeCopy, copyAccount, copyEnded } from './account-move-copying.ts'
 import { agreeWithNodes } from './account-move-decision.ts'
 import type { DirectoryMove, DirectoryMoves } from './account-move-directory.ts'
+import { keepAccount } from './account-move-forgotten.ts'
 import { packAccount } from './account-move-leaving.ts'
 import type { MoveNode } from './account-move-node.ts'
 import { waitForSnapshots } from './account-move-older.ts'
@@ -51,30 +52,30 @@ export function createAccountMoves(parts: MoveParts): AccountMoves {
     if (begun === undefined) throw superseded(accountId)
     const move = await agree(parts, begun, found === 'begun')
     const steps = createSteps(parts, move, options)
-    try {
-      if (move.state === 'returning' || (move.state === 'leaving' && to === move.fromNode)) {
-        const returned = await steps.back()
-        if (to !== move.fromNode) throw moveRefused(accountId, 'an earlier move was taken back just now; try again.')
-        return returned
-      }
-      if (to !== move.toNode)
-        throw moveRefused(
-          accountId,
-          `a move from "${move.fromNode}" to "${move.toNode}" has not ended; finish it with to: "${move.toNode}"${
-            move.state === 'leaving' ? `, or take it back with to: "${move.fromNode}"` : ' first'
-          }.`,
-        )
-      return await steps.forward()
-    } catch (error) {
-      throw error instanceof Superseded ? superseded(accountId) : error
+    if (move.state === 'returning' || (move.state === 'leaving' && to === move.fromNode)) {
+      const returned = await steps.back()
+      if (to !== move.fromNode) throw moveRefused(accountId, 'an earlier move was taken back just now; try again.')
+      return returned
     }
+    if (to !== move.toNode)
+      throw moveRefused(
+        accountId,
+        `a move from "${move.fromNode}" to "${move.toNode}" has not ended; finish it with to: "${move.toNode}"${
+          move.state === 'leaving' ? `, or take it back with to: "${move.fromNode}"` : ' first'
+        }.`,
+      )
+    return steps.forward()
   }
   return {
     async move(accountId, options) {
       if (!isAccountId(accountId))
         throw new OutlayError('invalid_id', 'accountId must be the id of an account', { field: 'accountId' })
       checkOptions(nodes, options)
-      const done = await moves.alone(accountId, () => moveAlone(accountId, options), options.signal)
+      const work = () =>
+        moveAlone(accountId, options).catch((error: unknown) => {
+          throw error instanceof Superseded ? superseded(accountId) : error
+        })
+      const done = await moves.alone(accountId, work, options.signal)
       if (done === undefined) throw moveRefused(accountId, 'another process moves it at this moment.')
       return done.value
     },
@@ -101,17 +102,19 @@ const superseded = (accountId: string): OutlayError =>
 async function begin(
   { nodes, moves }: MoveParts,
   accountId: string,
-  { to, actor, reason, signal }: AccountMoveOptions,
+  options: AccountMoveOptions,
 ): Promise<AccountMoved | 'begun' | 'open'> {
-  const there = (node: string): AccountMoved => ({
-    ...{ accountId, from: node, to, result: 'there', transfers: 0, pauseMs: 0, totalMs: 0 },
-  })
+  const { to, actor, reason, signal } = options
   const found = await moves.begin(accountId, to, actor ?? null, reason ?? null)
   if (found === undefined) {
     const message = `The directory has no node for the account ${accountId}; assign one with assign(accountId, node).`
     throw new OutlayError('not_found', message, { field: 'accountId' })
   }
-  if (!found.isBegun) return found.node === to ? there(found.node) : 'open'
+  if (!found.isBegun) {
+    if (found.node !== to || (await moves.open(accountId)) !== undefined) return 'open'
+    const result = await keepAccount(nodes, nodeOf(nodes, to), accountId, options)
+    return { accountId, from: to, to, result, transfers: 0, pauseMs: 0, totalMs: 0 }
+  }
   const move = await moves.open(accountId)
   if (move === undefined) throw superseded(accountId)
   try {

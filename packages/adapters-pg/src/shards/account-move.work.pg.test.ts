@@ -3,6 +3,7 @@ import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { moveHost, payAt } from '../../test/move-host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { refusingGateway } from '../../test/refusing-gateway.ts'
 
 /** Ends a mover at a step, as a process that dies does after the route was switched. */
 const endAt =
@@ -122,5 +123,37 @@ describe('what has moved', async () => {
     const stale = host.make({ engine: { gateway, webhooks }, route: () => 'east' })
     expect(await receive(stale)).toEqual({ status: 503, code: 'wrong_node', changed: 0 })
     expect(await receive(shards)).toEqual({ status: 200, code: null, changed: 1 })
+  })
+
+  it('is not handed over to another gateway where its batch of several accounts stayed behind, and says so', async () => {
+    const [first, second] = [refusingGateway(), refusingGateway(false)]
+    const { shards, account } = await host.openAt({
+      engine: {
+        ...{ gateways: { default: first, second }, route: () => 'default' },
+        failover: ({ gateway }) => (gateway === 'default' ? 'second' : undefined),
+      },
+    })
+    const { id: batchId } = await shards.transaction(account, (tx) => shards.batches.create(tx))
+    const { id } = await shards.transaction(account, (tx) =>
+      shards.transfers.enqueue(tx, samplePayout(account, { batchId })),
+    )
+    // A request that may still arrive keeps it from being handed over, until nobody tries any more.
+    const attempt = `insert into outlay.attempt (transfer_id, attempt, worker, claimed_at) values ($1, 0, 'dead', now())`
+    await rows(east, attempt, id)
+    await shards.start()
+    await waitUntil(async () => (await rows(east, 'select from outlay.delivery where failures > 0')).length === 1)
+    await rows(east, 'update outlay.delivery set dead = true, ready = false')
+    await shards.transaction(account, (tx) => shards.batches.close(tx, batchId))
+    const completed = () => rows(east, 'select from outlay.batch where completed_at is not null')
+    await waitUntil(async () => (await completed()).length === 1)
+    await rows(east, `update outlay.attempt set claimed_at = claimed_at - interval '11 minutes'`)
+    expect(await shards.accounts.move(account, { to: 'west' })).toMatchObject({ result: 'moved' })
+    await rows(west, 'update outlay.delivery set dead = false, ready = true, failures = 0, due_at = now()')
+    await waitUntil(async () => (await rows(west, 'select from outlay.delivery')).length === 0)
+    expect(await shards.transfers.get(id)).toMatchObject({ status: 'failed', reason: 'failover_refused' })
+    expect(second.requests).toEqual([])
+    const again = { gateway: 'second', createdBy: 'ann' }
+    const next = await shards.transaction(account, (tx) => shards.transfers.resubmit(tx, id, again))
+    expect(next).toMatchObject({ resubmissionOf: id, gateway: 'second' })
   })
 })

@@ -16,6 +16,8 @@ export interface AccountPlacement {
    * - `unknown`: they are on a server that is none of the nodes
    */
   readonly kind: 'beside' | 'elsewhere' | 'moving' | 'unsettled' | 'split' | 'unknown'
+  /** True while a move of it between nodes has not ended, also where `kind` says something that keeps it from going on. */
+  readonly isMoving: boolean
   /** What to do about it, for a person; null where nothing is to be done. */
   readonly advice: string | null
 }
@@ -45,7 +47,7 @@ export function placesByNode(
 export function judgePlacement(known: Known, nodeAt: (at: string) => string | undefined): AccountPlacement {
   const { accountId, node, isMoving, places } = known
   const found = (kind: AccountPlacement['kind'], rowsAt: string | null, advice: string | null): AccountPlacement => ({
-    ...{ accountId, node, rowsAt, kind, advice },
+    ...{ accountId, node, rowsAt, kind, isMoving, advice },
   })
   const unsettled = findUnsettled(places, nodeAt)
   if (unsettled !== undefined) return found('unsettled', null, unsettled)

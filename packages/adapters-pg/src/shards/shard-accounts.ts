@@ -2,6 +2,7 @@ import type { Accounts, OperatorNote, Stop, Stops, StopTarget } from '@outlay/co
 import type { PlacementPage, PlacementQuery } from './account-follow.ts'
 import type { AccountMoved } from './account-move.ts'
 import type { AccountMoveOptions } from './account-move-run.ts'
+import { whileHere } from './moving-subject.ts'
 import type { NodeAnswers } from './node-answers.ts'
 import type { LimitedNode } from './shard-node.ts'
 import type { ShardParts } from './shard-parts.ts'
@@ -54,7 +55,12 @@ export function createShardAccounts<Tx>(
     configure: (tx, accountId, change, note) =>
       run(tx, accountId, (accounts) => accounts.configure(tx, accountId, change, note)),
     get: (accountId, options) =>
-      routing.at(accountId, (node) => questions.askOne(node, ({ engine }) => engine.accounts.get(accountId, options))),
+      routing.at(accountId, (node) =>
+        questions.askOne(node, (one) => {
+          const read = () => one.engine.accounts.get(accountId, options)
+          return isAccountId(accountId) ? whileHere(guard, one, accountId, read) : read()
+        }),
+      ),
     ...moves,
   }
 }

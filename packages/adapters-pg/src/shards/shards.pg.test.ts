@@ -1,7 +1,8 @@
-import { memoryGateway } from '@outlay/testing'
+import { memoryGateway, waitUntil } from '@outlay/testing'
 import type pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { samplePayout } from '../../test/outbox.ts'
+import { listingGateway } from '../../test/restored-database.ts'
 import { enqueueAt, refusal, shardHost } from '../../test/shard-host.ts'
 import type { Driver } from '../database/driver.ts'
 import { pgDriver } from '../drivers/pg.ts'
@@ -226,6 +227,22 @@ describe('shards on two servers', async () => {
       expect((await refusal(shards.transfers.enqueue(tx, samplePayout('e-1')))).code).toBe('node_unavailable')
     })
     expect(await accountsOf(east)).toEqual([])
+  })
+
+  it('compare nothing of the accounts of other nodes on one of them, which would adopt what these have', async () => {
+    const gateway = listingGateway()
+    const shards = await host.open({ engine: { gateway } })
+    const { id } = await enqueueAt(shards, 'w-1')
+    await shards.start()
+    await waitUntil(async () => (await shards.transfers.get(id))?.remoteId !== null)
+    const { driver, engine } = await shards.nodeOf('e-1')
+    await driver.transaction((tx) => engine.fence(tx))
+    const since = new Date(Date.now() - 3_600_000).toISOString()
+    const error = await refusal(engine.reconcile({ since, accounts: ['e-1', 'w-1'] }))
+    expect([error.code, error.field]).toEqual(['wrong_node', 'accounts.1'])
+    expect(await accountsOf(east)).toEqual([])
+    expect(await engine.reconcile({ since, accounts: ['e-1'] })).toMatchObject({ read: 0 })
+    await east.query('delete from outlay.known_database')
   })
 
   it('refuse a route that names no node, and one that gives a promise', async () => {

@@ -36,6 +36,7 @@ import {
 } from './shard-control.ts'
 import { createShardMoves } from './shard-moves.ts'
 import type { LimitedNode, ShardNode } from './shard-node.ts'
+import { reconcileOwn } from './shard-reconciliation.ts'
 import { createShardRouting, isAccountId, type ShardRoute, type ShardRouting } from './shard-routing.ts'
 import { type ShardArchived, type ShardBacklog, sumBacklogs } from './shard-sums.ts'
 import { createShardTransfers, type ShardTransfers } from './shard-transfers.ts'
@@ -156,10 +157,10 @@ export function shards<Tx>(options: ShardsOptions<Tx>): Shards<Tx> {
     ),
   )
   const nodes = Object.entries(options.nodes).map(([name, node]) =>
-    openNode(options, guard, name, node, pins.get(name)),
+    openNode(options, guard, name, node, pins.get(name), async (accountId) => (await routing.nodeOf(accountId)).name),
   )
   const byName = new Map(nodes.map((node) => [node.name, node]))
-  const routing = createShardRouting(byName, options.route, guard, timeoutMs)
+  const routing: ShardRouting<Tx> = createShardRouting(byName, options.route, guard, timeoutMs)
   const questions = createNodeQuestions(nodes)
   const parts = { routing, questions, guard }
   const { logger } = systemRuntime(options.logger)
@@ -267,11 +268,13 @@ function openNode<Tx>(
   name: string,
   { driver, deployment }: ShardNodeOptions<Tx>,
   pin: CitusPin<Tx> | undefined,
+  nodeOf: (accountId: string) => Promise<string>,
 ): LimitedNode<Tx> {
   const limit = createQuestionLimit(name, timeoutMs)
   const backend = postgres({ driver: guard.driver(name, driver, pin), schema, queueSchema, notify, deployment, logger })
   const telemetry = engine.telemetry === undefined ? undefined : nodeTelemetry(engine.telemetry, name, limit)
-  return { name, driver, limit, engine: createEngine({ ...engine, backend, telemetry }) }
+  const made = createEngine({ ...engine, backend, telemetry })
+  return { name, driver, limit, engine: { ...made, reconcile: reconcileOwn(name, made, nodeOf) } }
 }
 
 /** Host and port of the nodes that are servers of a Citus cluster. */

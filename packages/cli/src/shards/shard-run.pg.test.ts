@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pgDriver, shards } from '@outlay/adapters-pg'
+import { directory as openDirectory, pgDriver, shards } from '@outlay/adapters-pg'
 import { memoryGateway, waitUntil } from '@outlay/testing'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -60,6 +60,24 @@ describe('with a file of shards', async () => {
       one.transaction(accountId, (tx) => one.transfers.enqueue(tx, { ...payout, accountId }))
   }
   const stages = async () => (await west.query('select stage, status from outlay.transfer order by id')).rows
+
+  it('reconciles no account on a node that is not its own, by the function or the directory of the file', async () => {
+    const route = openDirectory({ pool: west })
+    await route.migrate()
+    await route.assign('w-1', 'west')
+    await route.close()
+    const directed = await write(
+      'directed.json',
+      JSON.stringify({ nodes: { east: '$EAST_URL', west: '$WEST_URL' }, directory: '$WEST_URL' }),
+    )
+    const options = ['--node', 'east', '--since', '1h', '--gateway-module', 'none.mjs', '--account', 'w-1']
+    for (const file of [routed, directed]) {
+      const { code, stderr } = await run(file, 'reconcile', ...options)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('The account w-1 is on the node "west"')])
+    }
+    // Without either, nobody knows.
+    expect((await run(both, 'reconcile', ...options)).stderr).toContain('none.mjs')
+  })
 
   it('reads all nodes, each under its name', async () => {
     const enqueue = await open()

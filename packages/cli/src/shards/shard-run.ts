@@ -5,6 +5,7 @@ import { printable } from '../output/table.ts'
 import type { CliContext } from '../session/cli-context.ts'
 import { explain, isMisuse, Misuse, type Problem, Refusal } from '../session/problem.ts'
 import { type GlobalOptions, namesOf } from '../session/session.ts'
+import { refuseOthersAccounts } from './own-accounts.ts'
 import { comparesPolicies, diagnosePolicies } from './policy-comparison.ts'
 import { readShardFile, type ShardFile } from './shard-file.ts'
 import { chooseTarget, type ShardTarget, type TypedCommand } from './shard-target.ts'
@@ -38,6 +39,7 @@ export async function runOnShards(
     throw new Misuse('Which databases are meant?', 'Give either --database-url or --shards.')
   const file = await readShardFile(options.shards, around)
   const target = chooseTarget(command, options, file)
+  await refuseOthersAccounts(command, target, file, answerMs)
   const names = target.scope === 'node' ? [target.name] : [...file.nodes.keys()]
   const runFound = async ({ node, problem }: Found): Promise<NodeRun> =>
     problem === undefined

@@ -54,7 +54,9 @@ export function createFailingOver<Tx>(parts: FailoverParts<Tx>): FailingOver<Tx>
         const { stage, status, failure } = settlement
         const takeover = await findTakeover(parts, { ...stored, stage, status, failure, reason: failoverReason })
         const isInTime = takeover !== undefined && runtime.clock.now().getTime() < Date.parse(takeover.expiresAt)
-        return isInTime && !(await isCanceled(backend, stored)) ? { ...settlement, reason: failoverReason } : settlement
+        return isInTime && (await isCanceled(backend, stored)) !== true
+          ? { ...settlement, reason: failoverReason }
+          : settlement
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error)
         runtime.logger.error({ transferId, error: why }, `No gateway takes a refused transfer over: ${byHand}`)
@@ -95,7 +97,14 @@ async function handOver<Tx>(parts: FailoverParts<Tx>, tx: Tx, transferId: string
   const failed = Id.is(transferId) ? await backend.get(transferId, tx) : undefined
   if (failed?.status !== 'failed' || failed.reason !== failoverReason || failed.resubmittedAs !== undefined) return
   // Behind its lock: nothing leaves once it was canceled.
-  if (await isCanceled(backend, failed, tx)) return backend.endFailover(tx, transferId, null)
+  const canceled = await isCanceled(backend, failed, tx)
+  if (canceled === undefined) {
+    const { batchId } = failed
+    const what = `A refused transfer is not enqueued at another gateway: its batch stayed on another node, and whether that was canceled is not known here. See it there, and ${byHand}`
+    runtime.logger.warn({ transferId, batchId }, what)
+    return backend.endFailover(tx, transferId, 'failover_refused')
+  }
+  if (canceled) return backend.endFailover(tx, transferId, null)
   // It is delivered again, until ten minutes after the last request without an answer.
   if ((await backend.effectOf(tx, transferId)) === 'unknown')
     throw new Error(`A request of ${transferId} may still arrive; it is handed over once none can.`)
@@ -123,12 +132,12 @@ async function handOver<Tx>(parts: FailoverParts<Tx>, tx: Tx, transferId: string
   }
 }
 
-/** True where somebody has canceled the batch that a successor would enter. */
+/** True where somebody has canceled the batch that a successor would enter; undefined where that is not known here, and will not be. */
 const isCanceled = async <Tx>(
   backend: Pick<Backend<Tx>, 'isBatchCanceled'>,
   { batchId }: StoredTransfer,
   tx?: Tx,
-): Promise<boolean> => batchId !== undefined && (await backend.isBatchCanceled(batchId, tx))
+): Promise<boolean | undefined> => batchId !== undefined && (await backend.isBatchCanceled(batchId, tx))
 
 /**
  * The gateway that takes a refused transfer over, until the payment is older than half the time for which that one keeps keys: a restore may have

@@ -83,7 +83,7 @@ export interface BatchPort<Tx> {
   holdBatch(tx: Tx, batchId: string, accountId: string): Promise<boolean>
   /**
    * True for a batch that was canceled. In a transaction, it waits for a cancel that is under way, and nobody cancels the batch until its end; it throws
-   * `account_moving` for a batch that is not here.
+   * `account_moving` for a batch that is on its way, and gives `undefined` for one that stayed elsewhere, complete, when what was in it moved.
    */
-  isBatchCanceled(batchId: string, tx?: Tx): Promise<boolean>
+  isBatchCanceled(batchId: string, tx?: Tx): Promise<boolean | undefined>
 }
