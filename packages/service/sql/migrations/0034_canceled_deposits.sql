@@ -1,0 +1,1 @@
+-- The function deposit_taken_back knows the deposits whose mint was canceled, too.
