@@ -27,7 +27,7 @@ describe('TransferStatus.allows', () => {
     expect(table).toEqual([
       ['processing', 'failed', 'canceled'],
       ['failed', 'canceled', 'complete'],
-      ['processing'],
+      ['processing', 'canceled'],
       [],
       [],
       [],

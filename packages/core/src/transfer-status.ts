@@ -14,7 +14,7 @@ export type TransferStatus = (typeof transferStatuses)[number]
 export const transferTransitions = {
   pending: ['processing', 'canceled', 'failed'],
   processing: ['complete', 'failed', 'canceled'],
-  failed: ['processing'],
+  failed: ['processing', 'canceled'],
   canceled: [],
   complete: [],
 } as const satisfies Record<TransferStatus, readonly TransferStatus[]>

@@ -48,7 +48,7 @@ export interface TransfersResource {
   /** One transfer; `undefined` when the account has none with this id. */
   get(accountId: string, transferId: string, options?: CallOptions): Promise<WithRaw<Transfer> | undefined>
   /**
-   * Cancels a pending transfer; `undefined` when the account has none with this id. A repeat returns the canceled transfer.
+   * Cancels a transfer that is pending, or whose failure is retriable; `undefined` when the account has none with this id. A repeat returns the canceled transfer.
    * @throws OutlayError `transfer_not_cancelable` when its money has moved or may have
    */
   cancel(accountId: string, transferId: string, options?: CallOptions): Promise<WithRaw<Transfer> | undefined>

@@ -25,11 +25,12 @@ begin
              then coalesce(t.source_transaction_id, g.reference) else t.source_transaction_id end,
            destination_transaction_id = case when t.reference_legs in ('destination', 'both')
              then coalesce(t.destination_transaction_id, g.reference) else t.destination_transaction_id end,
-           updated_at = greatest(
+           -- A failure may be said to be at the end of time.
+           updated_at = least(greatest(
              p_now,
              t.updated_at,
              {{schema}}.moment_of(t.failure ->> 'occurredAt') + interval '1 millisecond'
-           )
+           ), '9999-12-31T23:59:59.999Z')
       from given g
      where t.id = g.id and t.status = any (g."from")
        and (t.status <> 'failed' or coalesce((t.failure ->> 'retriable')::boolean, false))

@@ -55,7 +55,7 @@ begin
          since = case when r.amount > 0 then r.since else excluded.since end;
 
   update {{schema}}.transfer t
-     set updated_at = greatest(p_now, t.updated_at + interval '1 millisecond')
+     set updated_at = least(greatest(p_now, t.updated_at + interval '1 millisecond'), '9999-12-31T23:59:59.999Z')
    where t.id = any (array(select r.transfer_id from jsonb_to_recordset(p_returns) as r(transfer_id text)));
 end
 $$;

@@ -73,6 +73,22 @@ it.each([
   expect(await refused.json()).toMatchObject({ code: 'rate_limited' })
 })
 
+it.each([
+  ['secrets', true],
+  ['tokens', false],
+])('wrong %s from an address each cost the database few statements, and right ones pass', async (_, isSecret) => {
+  const { signIn, read, statements } = startProcess()
+  const send = (n: number) => {
+    const address = `2001:db8:0:${n.toString(16)}::1`
+    return isSecret ? signIn(address, unknownId(n), `os_wrong${n}`) : read(address, `wrong${n}`)
+  }
+  const flood = many(3_000, send)
+  expect((await signIn('192.0.2.1', known.clientId, known.clientSecret)).status).toBe(200)
+  expect((await read('192.0.2.1', known.token)).status).toBe(200)
+  expect(await counted(flood)).toEqual({ 401: 3_000 })
+  expect(statements.mock.calls.length).toBeLessThan(500)
+})
+
 it('wrong tokens are throttled as wrong secrets are', async () => {
   const { read, statements } = startProcess()
   const counts = await counted(many(3_000, (n) => read('192.0.2.1', `wrong${n}`)))

@@ -7,7 +7,12 @@ import { createTokenBuckets, type TokenBuckets } from '../http/token-buckets.ts'
 import { digestOf } from '../secrets.ts'
 import { findCaller, findCallers, findClientBySecret, findClientsBySecret } from './clients.ts'
 
-const limits = { address: { burst: 50, perSecond: 1 }, client: { burst: 20, perSecond: 0.2 } }
+const limits = {
+  address: { burst: 50, perSecond: 1 },
+  client: { burst: 20, perSecond: 0.2 },
+  /** Of all addresses together, since a stranger may have more of them than there are buckets. */
+  all: { burst: 200, perSecond: 20 },
+}
 
 /** Credentials of throttled callers are looked up together: 1,000 in one statement, ten times a second. */
 const throttledBatch = { maxSize: 1_000, waitMs: 100 }
@@ -15,11 +20,13 @@ const throttledBatch = { maxSize: 1_000, waitMs: 100 }
 /**
  * Makes {@link CredentialChecks} of one process. Only wrong credentials count, and a right one passes even if its address or its client
  * id has used up the budget, because strangers behind the same address, or strangers who know the id, can use it up. What a throttled
- * caller costs is bounded otherwise: it waits for a statement that looks up what all of them have sent.
+ * caller costs is bounded otherwise: it waits for a statement that looks up what all of them have sent. So does everybody while all addresses together
+ * have used up theirs. Nothing is written, and processes share nothing.
  */
 export function createCredentialChecks(context: ServiceContext): CredentialChecks {
   const addresses = createTokenBuckets(limits.address)
   const clients = createTokenBuckets(limits.client)
+  const all = createTokenBuckets(limits.all)
   const findClientLater = batch(
     (pairs: readonly { readonly clientId: string; readonly digest: Buffer }[]) =>
       findClientsBySecret(asSystem(context), context, pairs),
@@ -34,13 +41,13 @@ export function createCredentialChecks(context: ServiceContext): CredentialCheck
   return {
     findClient(address, clientId, clientSecret) {
       const client = { buckets: clients, key: clientId }
-      return checked([addressBudget(address), client], {
+      return checked(all, [addressBudget(address), client], {
         now: () => findClientBySecret(asSystem(context), context, clientId, clientSecret),
         later: () => findClientLater({ clientId, digest: digestOf(clientSecret) }),
       })
     },
     findCaller: (address, tokenDigest) =>
-      checked([addressBudget(address)], {
+      checked(all, [addressBudget(address)], {
         now: () => findCaller(asSystem(context), context, tokenDigest),
         later: () => findCallerLater(tokenDigest),
       }),
@@ -52,8 +59,9 @@ interface Budget {
   readonly key: string
 }
 
-/** Takes from the budgets before it looks up, so that simultaneous requests count, and gives back what was right. */
+/** Takes from the budgets before it looks up, so that simultaneous requests count, and gives back what was right. Only its own budgets refuse a caller. */
 async function checked<T>(
+  all: TokenBuckets,
   budgets: readonly Budget[],
   find: { now(): Promise<T | undefined>; later(): Promise<T | undefined> },
 ): Promise<T | undefined> {
@@ -63,11 +71,13 @@ async function checked<T>(
   }
   const retryAfterMs = Math.max(...waits)
   if (retryAfterMs > 0) giveBack()
-  const found = await (retryAfterMs === 0 ? find.now() : find.later())
+  const isLate = retryAfterMs > 0 || all.take('') > 0
+  const found = await (isLate ? find.later() : find.now())
   if (found === undefined && retryAfterMs > 0) {
     const message = 'Too many wrong credentials; check them, and send the request again after a pause.'
     throw new OutlayError('rate_limited', message, { retryAfterMs })
   }
   if (found !== undefined && retryAfterMs === 0) giveBack()
+  if (found !== undefined && !isLate) all.give('')
   return found
 }

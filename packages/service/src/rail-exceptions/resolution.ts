@@ -238,8 +238,10 @@ async function applyRest(
   resolution: RailResolution,
 ): Promise<void> {
   const waiting = others.filter((one) => one.exceptionReason === 'amount_mismatch' || isReusedAlike(applied, one))
+  // What came back before a payment was reported is not what came back of it.
+  const isBehind = (one: StoredRailFact) => progressOf(one) === undefined && one.id > applied.id
   for (const one of waiting.filter(
-    (each) => progressOf(each) === undefined || isReusedAlike(applied, each) || isSameArrival(applied, each),
+    (each) => isBehind(each) || isReusedAlike(applied, each) || isSameArrival(applied, each),
   )) {
     // What is still held is another arrival, about which a person decides.
     if ((await findReceipt(tx, context, one)) !== undefined) continue

@@ -146,9 +146,13 @@ function judgeReturn(fact: RailFact, transfer: JudgedTransfer, rules: JudgementR
   return isDoubtful ? exception('other_transaction') : judgeAmount(fact, transfer, rules)
 }
 
-/** True for a deposit at a virtual account whose mint has failed. */
-function isGoneDeposit({ status, failure, flow, isIncoming }: JudgedTransfer): boolean {
-  return status === 'failed' && TransferStatus.isFinal(status, failure) && flow === 'onramp' && !isIncoming
+/** True for a deposit at a virtual account, whose money has arrived. */
+const isDeposit = ({ flow, isIncoming }: JudgedTransfer): boolean => flow === 'onramp' && !isIncoming
+
+/** True for a deposit at a virtual account whose mint has failed, or was canceled. */
+function isGoneDeposit(transfer: JudgedTransfer): boolean {
+  const { status, failure } = transfer
+  return isDeposit(transfer) && status !== 'complete' && TransferStatus.isFinal(status, failure)
 }
 
 /** A deposit goes back as a whole, or in parts that a person accepts, and no more of it than there is. */
@@ -198,7 +202,7 @@ function contradicts(
     case 'canceled':
       return end === 'complete'
     case 'returned':
-      return end === 'canceled'
+      return end === 'canceled' && !isDeposit(transfer)
     case 'accepted': {
       if (end === 'canceled') return true
       if (end === 'failed' && (isBehindFailure(fact, transfer) || (awaitsWire && rules.accepts !== undefined)))
@@ -303,11 +307,18 @@ function judgeLateReturn(
   if (relations.includes('same')) return { outcome: 'repeated' }
   if (rules.isDoubtful) return exception('other_transaction')
   if (relations.includes('reused') && !accepts(rules, 'reference_reused')) return exception('reference_reused')
-  if (relations.includes('doubtful') && !accepts(rules, 'possible_repeat')) return exception('possible_repeat')
+  const isDoubtful = relations.includes('doubtful') || mayBeUnsent(transfer, rules)
+  if (isDoubtful && !accepts(rules, 'possible_repeat')) return exception('possible_repeat')
   const returned = Amount.add({ ...amount, value: returnedValue }, back)
   if (Amount.compare(returned, amount) > 0) return exception('amount_mismatch')
   if (status !== 'complete') return { outcome: 'too_early' }
   return stated === undefined ? { outcome: 'returned_late' } : { outcome: 'returned_late', stated }
+}
+
+/** True for a return that was held for its amount, where a person has accepted a part as the settlement: it may be the rest, which is available again. */
+function mayBeUnsent({ progress }: JudgedTransfer, rules: JudgementRules): boolean {
+  const isPart = (one: EarlierProgress) => one.isApplied && one.isPart === true && one.fact.kind === 'settled'
+  return accepts(rules, 'amount_mismatch') && rules.stated === undefined && progress.some(isPart)
 }
 
 /** Only a return in another currency has an amount that a person may state: nothing says what it is worth. */
@@ -349,6 +360,8 @@ function judgePart(fact: RailFact, transfer: JudgedTransfer, rules: JudgementRul
   const unsent = Amount.subtract(amount, fact.amount)
   const returned = Amount.add({ ...amount, value: returnedValue }, unsent)
   if (Amount.compare(returned, amount) > 0) return undefined
+  // What came back may be the rest.
+  if (Amount.isPositive(cameBack(transfer)) && !accepts(rules, 'possible_repeat')) return exception('possible_repeat')
   return status === 'complete' ? { outcome: 'returned_late', unsent } : { outcome: 'too_early' }
 }
 

@@ -1,4 +1,4 @@
-import { TransferStatus } from '@outlay/core'
+import { type Amount, TransferStatus } from '@outlay/core'
 import type { AdmittedPayment } from '../rails/gateway.ts'
 import type { RailPayment } from '../rails/port.ts'
 import { isUnfunded, type JudgedTransfer, judgeFact } from './judgement.ts'
@@ -48,14 +48,19 @@ function isAdmitted(said: RailPayment, transfer: PolledTransfer, scale: number):
 }
 
 /**
- * True for a cancellation that a poll may not say, of a transfer about which a person has decided all else. Where the service has asked its rail for it, no
- * fact has to say so, and nothing else would end the transfer.
+ * The amount of an end that a poll may not say of a transfer of which another payment was reported, so that a person decides about it; `undefined` for what
+ * needs nobody. Where a person has decided all else, and its rail reports no fact, nothing else would end the transfer.
  */
-export function needsPerson({ state }: RailPayment, transfer: PolledTransfer): boolean {
-  const { status, failure, appliedKinds, isDisputed, hasOthers, hasUnjudged, hasCancellation } = transfer
-  if (state !== 'canceled' || transfer.awaitsWire || TransferStatus.isFinal(status, failure)) return false
-  const isOpen = isDisputed || hasUnjudged === true || hasCancellation === true || appliedKinds.includes('settled')
-  return hasOthers === true && !isOpen
+export function amountForPerson(payment: RailPayment, transfer: PolledTransfer): Amount | undefined {
+  const { state, failure: said } = payment
+  const { status, failure, appliedKinds, isDisputed, hasOthers, hasUnjudged, hasCancellation, awaitsWire } = transfer
+  if (hasOthers !== true || isDisputed || hasUnjudged === true || TransferStatus.isFinal(status, failure))
+    return undefined
+  if (state === 'canceled')
+    return awaitsWire || hasCancellation === true || appliedKinds.includes('settled') ? undefined : transfer.amount
+  if (state === 'expected' || state === 'accepted' || said?.retriable === true) return undefined
+  if (appliedKinds.includes(state) || isUnfunded(transfer) || !mayBeOfAnother(state, transfer)) return undefined
+  return payment.amount ?? amountMeantBy(state, transfer)
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { TransferFailure, TransferStatus } from '@outlay/core'
+import type { Amount, TransferFailure, TransferStatus } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { ServiceContext } from '../context.ts'
 import { batch } from '../database/batch.ts'
@@ -9,8 +9,8 @@ import type { RailFlow, RailPayment } from '../rails/port.ts'
 import type { RailFactKind } from './fact-kind.ts'
 import { scaleOf } from './moved-amount.ts'
 import { readPaymentFact } from './payment-fact.ts'
-import { judgePoll, needsPerson, type PolledTransfer } from './poll-judgement.ts'
-import { finishFacts, recordFact } from './rail-facts.ts'
+import { amountForPerson, judgePoll, type PolledTransfer } from './poll-judgement.ts'
+import { finishFacts, isFinished, recordFact } from './rail-facts.ts'
 import { reportExceptions } from './reporting.ts'
 
 /** Makes what the gateway asks about transfers. It reads simultaneous polls in one statement. */
@@ -38,14 +38,21 @@ export function createPolledTransfers(
     const rails = new Map(rows.map(({ id, rail }) => [id, rail]))
     return transferIds.map((id) => rails.get(id))
   }, limits)
-  /** Stores what a poll says as an exception. After a crash between the two statements the next poll writes the second one. */
-  const askPerson = async ({ id: transferId, accountId, amount }: Polled, { reference, reachedAt }: RailPayment) => {
+  /**
+   * Stores what a poll says as an exception, once, and apart from a fact that says the same: the one may be dismissed, and the other come later. After a
+   * crash between the two statements the next poll writes the second one.
+   */
+  const askPerson = async ({ id: transferId, accountId }: Polled, payment: RailPayment, amount: Amount) => {
     const [system, reason] = [asSystem(context), 'disputed'] as const
-    const said = { kind: 'canceled', reference, transferId, accountId, amount, failure: null, reachedAt } as const
-    const { id, kind } = await recordFact(system, context, readPaymentFact(said).row)
+    const { state: kind, reference, failure, reachedAt } = payment
+    const { row } = readPaymentFact({ kind, reference, transferId, accountId, amount, failure, reachedAt })
+    const identity = { polled: row.kind, reference, transferId, amount, said: row.marks ?? row.payload }
+    const stored = await recordFact(system, context, { ...row, identity })
+    if (isFinished(stored)) return
+    const { id } = stored
     const rail = await railOf(transferId)
     await finishFacts(system, context, [{ id, rail, reason }])
-    reportExceptions(context, [{ id, kind, rail, reason }])
+    reportExceptions(context, [{ id, kind: stored.kind, rail, reason }])
   }
   return {
     isAwaited,
@@ -63,7 +70,8 @@ export function createPolledTransfers(
       const transfer = await find(transferId)
       const admitted = judgePoll(payment, transfer, scaleOf(context.catalog, transfer?.amount.currency))
       if (admitted !== payment) reportHeld(context, transferId, payment)
-      if (transfer !== undefined && needsPerson(payment, transfer)) await askPerson(transfer, payment)
+      const amount = transfer && amountForPerson(payment, transfer)
+      if (transfer !== undefined && amount !== undefined) await askPerson(transfer, payment, amount)
       return admitted
     },
   }
@@ -148,16 +156,16 @@ const selectPolled = statement(
           end) as amount_currency,
           coalesce(t.quote #>> '{destinationAmount,currency}', t.amount_currency) as asked_currency,
           t.flow = 'onramp' and t.automation_id is null as is_incoming, t.quote is not null as has_quote,
-          t.wire_instructions is not null as awaits_wire, coalesce(e.is_disputed, false) as is_disputed,
+          t.wire_instructions is not null as awaits_wire,
+          -- One that has lost its wire is ended by a person, or by another wire.
+          coalesce(e.is_disputed, false) or (t.wire_instructions is not null and {{schema}}.transfer_lost_wire(t.id)) as is_disputed,
           coalesce(e.has_others, false) as has_others, coalesce(e.has_unjudged, false) as has_unjudged,
           coalesce(e.has_cancellation, false) as has_cancellation, coalesce(e.was_held, false) as was_held,
           coalesce(e.applied, '{}') as applied_kinds
      from {{schema}}.transfer t
     cross join lateral (select {{schema}}.rail_fact_last_retried(t.id) as id offset 0) retried
      left join lateral (
-       select bool_or((o.exception_reason is not null and o.resolved_at is null) or o.is_given)
-                -- As 'transfer_lost_wire' says: a person ends it, or another wire.
-                or (bool_or(o.payload ? 'lostAt') and not bool_or(o.kind in ('accepted', 'settled') and o.applied_at is not null)) as is_disputed,
+       select bool_or((o.exception_reason is not null and o.resolved_at is null) or o.is_given) as is_disputed,
               bool_or(o.applied_at is null and o.kind in ('accepted', 'settled')
                 and {{schema}}.is_of_transfer(o.exception_reason)) as has_others,
               bool_or(o.applied_at is null and o.exception_reason is null and o.kind in ('accepted', 'settled')) as has_unjudged,

@@ -131,7 +131,8 @@ export interface RailFact {
  * - Never while a fact about the transfer is an exception that waits for a person, and never before the arrival of an inbound wire was
  *   reported by a fact. `returned` never of a wire of which another one was reported, since it does not say which of them went back.
  *
- * Until then the transfer stays under way, so report each fact all the same.
+ * Until then the transfer stays under way, so report each fact all the same. A person is asked about an end that is not taken since another payment was
+ * reported, once.
  */
 export type RailPayment = Pick<RailFact, 'reference' | 'failure' | 'reachedAt'> & {
   readonly state: RailFact['kind'] | 'expected'
@@ -252,10 +253,10 @@ export interface Rails {
   /** Reads one payment; `undefined` when the rail does not know it. */
   get(reference: string, options: { readonly signal: AbortSignal }): Promise<RailPayment | undefined>
   /**
-   * Cancels the payment of a transfer that waits for money or for a review. The rail decides between the cancellation and what happens
-   * to the payment at the same time: only one of the two takes effect, and each repeat gets the same answer. Called after an
-   * `expected` submission, and for an inbound wire already after its `wireInstructions`: a later submission then answers `expected`,
-   * and `get` reads `canceled`. The service holds no connection meanwhile, and waits at most 10 seconds.
+   * Cancels the payment of a transfer that waits for money or for a review, or has failed and may be tried again. The rail decides between the
+   * cancellation and what happens to the payment at the same time: only one of the two takes effect, and each repeat gets the same answer. Called
+   * after an `expected` submission, after a retriable failure, and for an inbound wire already after its `wireInstructions`: a later submission then
+   * answers `expected`, and `get` reads `canceled`. The service holds no connection meanwhile, and waits at most 10 seconds.
    */
   cancel(transferId: string, options: { readonly signal: AbortSignal }): Promise<RailCancellation>
   /** Opens the virtual accounts of automations. Without it, automations are not available. */

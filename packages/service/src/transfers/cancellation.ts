@@ -16,14 +16,14 @@ export interface Canceler {
 type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 
 /**
- * Cancels a pending transfer: its hold is voided, and `transfer.canceled` is recorded. One that is canceled already is returned as it is;
- * `undefined` when the account has no such transfer.
+ * Cancels a transfer that is pending, or has failed and may be tried again: its hold is voided, and `transfer.canceled` is recorded. One that is canceled
+ * already is returned as it is; `undefined` when the account has no such transfer.
  *
  * Only a transfer that was never sent to its rail is canceled without it. For any other, and for an inbound wire, whose payer may have
  * its instructions, the rail decides, outside any transaction. When the write is lost afterwards, a repeat makes up for it, or the
  * engine's next poll of the rail.
  *
- * @throws OutlayError `transfer_not_cancelable` when it is no longer pending, its money may have moved, or its rail has reported that it has; `service_unavailable` when the
+ * @throws OutlayError `transfer_not_cancelable` when it is under way or has ended, its money may have moved, or its rail has reported that it has; `service_unavailable` when the
  *   rail does not answer.
  */
 export async function cancelTransfer(
@@ -37,7 +37,7 @@ export async function cancelTransfer(
       clientId === undefined ? inWorkerTransaction(context, work) : inClientTransaction(context, clientId, work),
     )
   const found = await transact((tx) => cancelUnsent(tx, context, accountId, transferId))
-  if (found?.status !== 'pending') return found
+  if (found === undefined || !isOpen(found)) return found
   const readSent = () => context.engine.transfers.get(transferId)
   if (found.wire_instructions === null && (await readSent())?.stage !== 'submitted') {
     throw notCancelable('its money may have moved')
@@ -48,9 +48,10 @@ export async function cancelTransfer(
   }
   // Places of its own: creates that hang would keep transfers from being canceled.
   const place = { rail: `cancel ${railOf(found.flow, ends)}`, party: clientId ?? accountId }
-  const { outcome } = await askRail(context, place, (options) =>
-    askFor(clientId, () => context.rails.cancel(transferId, options)),
-  )
+  const outcome = await askRail(context, place, async (options) => {
+    const answer = await askFor(clientId, () => context.rails.cancel(transferId, options))
+    return answer.outcome
+  })
   if (outcome !== 'canceled') throw notCancelable('its rail does not cancel it any more')
   const sent = await readSent()
   return await transact((tx) => writeCanceled(tx, context, found, sent?.remoteId ?? undefined))
@@ -73,7 +74,11 @@ export async function cancelTransferWithoutWire(tx: Tx, context: ServiceContext,
   await endCanceled(tx, context, row, remoteId)
 }
 
-/** Cancels the transfer if no rail can have it. It stays pending if its rail has to be asked. */
+/** True while a transfer waits for money or a review, or for its rail to try again what has failed. */
+const isOpen = ({ status, failure }: TransferRow): boolean =>
+  status === 'pending' || (status === 'failed' && !TransferStatus.isFinal(status, failure))
+
+/** Cancels the transfer if no rail can have it. It stays as it is if its rail has to be asked. */
 async function cancelUnsent(
   tx: Tx,
   context: ServiceContext,
@@ -82,7 +87,7 @@ async function cancelUnsent(
 ): Promise<TransferRow | undefined> {
   const row = await lock(tx, context, accountId, transferId)
   if (row === undefined || row.status === 'canceled') return row
-  if (row.status !== 'pending') throw notCancelable(`it is ${row.status}`)
+  if (!isOpen(row)) throw notCancelable(`it is ${row.status}`)
   // Of a deposit: only the mint is left, and without it the money would belong to nobody.
   if (row.automation_id !== null) throw notCancelable('its money has arrived')
   await refuseSettled(tx, context, row)
@@ -99,7 +104,7 @@ async function writeCanceled(
 ): Promise<TransferRow | undefined> {
   const row = await lock(tx, context, accountId, id)
   if (row === undefined || row.status === 'canceled') return row
-  if (row.status !== 'pending') throw notCancelable(`it is ${row.status}`)
+  if (!isOpen(row)) throw notCancelable(`it is ${row.status}`)
   await refuseSettled(tx, context, row)
   return await endCanceled(tx, context, row, remoteId)
 }

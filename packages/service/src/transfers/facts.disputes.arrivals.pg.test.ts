@@ -204,18 +204,32 @@ describe('a debit that arrives in parts', () => {
   })
 })
 
-describe('a deposit at a virtual account whose mint was rejected', () => {
-  const rejected = async () => {
+describe.each([
+  ['rejected', { failure: sanctions }, 'failed'],
+  ['canceled', {}, 'canceled'],
+] as const)('a deposit at a virtual account whose mint was %s', (kind, fields, end) => {
+  const begin = async () => {
     const automations = testAutomations(api)
     const { body } = await automations.wire(await automations.open(), { amount: '50.00' })
-    const one = transfers.about(await automations.transferReaches(body.transfer_id, 'processing'))
-    await one.say('rejected', '50', { failure: sanctions })
-    await one.reaches('failed')
+    return transfers.about(await automations.transferReaches(body.transfer_id, 'processing'))
+  }
+  const ended = async () => {
+    const one = await begin()
+    await one.say(kind, '50', fields)
+    await one.reaches(end)
     return one
   }
 
+  it('goes back as it ends, or before that', async () => {
+    const one = await begin()
+    await one.say(kind, '50', fields)
+    await one.say('returned', '50', back(2), { returnReference: 'whole' })
+    await one.reaches(end)
+    expect([await one.open(), await one.change()]).toEqual([[], {}])
+  })
+
   it('goes back in parts that a person applies, and no further', async () => {
-    const one = await rejected()
+    const one = await ended()
     await one.say('returned', '30', back(2), { returnReference: 'p1' })
     await one.say('returned', '20', back(3), { returnReference: 'p2' })
     await one.say('returned', '10', back(4), { returnReference: 'p3' })
@@ -229,7 +243,7 @@ describe('a deposit at a virtual account whose mint was rejected', () => {
   })
 
   it('goes back as a whole, and in no part beside it', async () => {
-    const one = await rejected()
+    const one = await ended()
     await one.say('returned', '50', back(2), { returnReference: 'whole' })
     await one.say('returned', '30', back(3), { returnReference: 'p1' })
     expect(await one.open()).toEqual(['returned 30 amount_mismatch'])

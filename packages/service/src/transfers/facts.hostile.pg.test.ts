@@ -205,3 +205,14 @@ describe('facts that fail together are applied one by one', () => {
     for (const { id } of [one, other]) await payments.reaches(id, 'complete')
   })
 })
+
+it('a failure at the end of time is overcome, and shown as a time all the same', async () => {
+  const occurredAt = '9999-12-31T23:59:59.999Z'
+  const transfer = await payments.payout()
+  await report([await payments.factOf(transfer, 'rejected', failedWith({ occurredAt, retriable: true }))])
+  await payments.reaches(transfer.id, 'failed')
+  await report([await payments.factOf(transfer, 'settled')])
+  expect((await payments.reaches(transfer.id, 'complete')).updated_at).toBe(occurredAt)
+  await report([await payments.factOf(transfer, 'returned', { returnReference: 'R', ...failedWith({}) })])
+  expect((await payments.read(transfer.id)).updated_at).toBe(occurredAt)
+})

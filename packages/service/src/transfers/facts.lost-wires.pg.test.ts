@@ -19,6 +19,7 @@ import {
 import { type TestSandbox, testSandbox } from '../../test/sandbox.ts'
 import { inTransaction } from '../context.ts'
 import { resolveRailException } from '../rail-exceptions/resolution.ts'
+import { createPolledTransfers } from '../rail-facts/polled-transfers.ts'
 import { applyFacts } from './facts.ts'
 import { advanceTransfers } from './progress.ts'
 
@@ -116,6 +117,22 @@ describe('a transfer that has lost its wire', () => {
     expect(await first.poll(said)).toBe('pending')
   })
 
+  it('and whose own wire is settled by polls alone is completed by a person', async () => {
+    const { first } = await give()
+    await first.say('accepted', '100', drawn(`B${first.id}`))
+    await first.decide(1, 'apply')
+    const settled = { state: 'settled', failure: null } as const
+    expect(await first.poll({ ...settled, amount: usd('100') })).toBe('processing')
+    await first.dismissAll()
+    for (const amount of [undefined, usd('100'), usd('100')])
+      expect(await first.poll({ ...settled, amount })).toBe('processing')
+    expect(await first.open()).toEqual(['settled 100 disputed'])
+    await first.decide(0, 'apply')
+    await first.reaches('complete')
+    expect(await first.poll({ ...settled, amount: usd('100') })).toBe('complete')
+    expect([await first.open(), await first.change()]).toEqual([[], moved('wire', 100)])
+  })
+
   it('says no more of that wire, and of its own all', async () => {
     const { first } = await give()
     const sourceOf = async () => (await payments.read(first.id)).source
@@ -206,6 +223,19 @@ it('a poll does not complete an inbound wire of which no fact has said that it a
   await one.say('rejected', '100', back(2, { type: 'rejected', retriable: true }))
   await one.reaches('failed')
   expect(await one.poll({ state: 'settled', failure: null, amount: usd('100') })).toBe('pending')
+})
+
+it('a wire whose failure is tried again is awaited still, whatever a repeat of its submission answers', async () => {
+  const polled = createPolledTransfers(api.sandbox.service.context)
+  const [one, other] = [await transfers.begin('wire'), await transfers.begin('wire')]
+  await one.say('rejected', '100', back(2, { type: 'rejected', retriable: true }))
+  await one.reaches('failed')
+  expect(await polled.isAwaited(one.id)).toBe(true)
+  await one.say('accepted', '100', drawn(`A${one.id}`), at(3))
+  await one.reaches('processing')
+  await other.say('rejected', '100', back(2, { type: 'rejected' }))
+  await other.reaches('failed')
+  expect([await polled.isAwaited(one.id), await polled.isAwaited(other.id)]).toEqual([false, false])
 })
 
 it.each([

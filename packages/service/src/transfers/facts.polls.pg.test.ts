@@ -174,6 +174,29 @@ describe('a payout', () => {
     await expectSoundLedger(context)
   })
 
+  it.each([
+    ['rejected', sanctions, 'failed', 0],
+    ['settled', null, 'complete', 6660.04],
+  ] as const)(
+    'of which polls alone say %s behind a dismissed settlement is decided about by a person',
+    async (state, failure, end, sent) => {
+      const transfer = await payments.payout()
+      await report([await payments.factOf(transfer, 'settled', { amount: usdc('60') })])
+      const [part] = await payments.exceptions({ transferId: transfer.id })
+      await payments.resolve(part?.id ?? '', 'dismiss')
+      for (let times = 0; times < 3; times += 1)
+        expect(await payments.poll(transfer.id, { state, failure })).toBe('processing')
+      const open = await payments.exceptions({ transferId: transfer.id })
+      expect(open).toMatchObject([{ kind: state, reason: 'disputed', rail: 'base', amount: usdc('6660.04') }])
+      await payments.resolve(open[0]?.id ?? '', 'apply')
+      await payments.reaches(transfer.id, end)
+      const { available, held } = await wallet()
+      expect([available, held]).toEqual([expect.closeTo(before.available - sent, 2), before.held])
+      expect(await payments.exceptions({ transferId: transfer.id })).toEqual([])
+      await expectSoundLedger(context)
+    },
+  )
+
   it('whose cancellation a person has dismissed, too, is not asked about by each poll', async () => {
     const transfer = await payments.payout()
     await report([await payments.factOf(transfer, 'settled', { amount: usdc('60') })])

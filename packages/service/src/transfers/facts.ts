@@ -349,12 +349,12 @@ function returnOf(
   return [{ id, fact: { ...fact, amount: unsent ?? stated ?? fact.amount }, transfer }]
 }
 
-/** Deposits that go back after their mint has failed. Of one that fails with it, the end says so. */
+/** Deposits that go back after their mint has failed, or was canceled. Of one that ends with it, the end says so. */
 function goneDepositsOf({ fact, transfer, judgement }: JudgedFact): readonly string[] {
   if (judgement.outcome !== 'applied' || fact?.kind !== 'returned' || transfer?.depositRail == null) return []
   if (judgement.takenBack !== undefined) return []
   const { id, status, failure } = transfer
-  return status === 'failed' && TransferStatus.isFinal(status, failure) ? [id] : []
+  return status !== 'complete' && TransferStatus.isFinal(status, failure) ? [id] : []
 }
 
 function outcomeOf({ id, transfer, judgement }: JudgedFact): RailFactOutcome {

@@ -342,7 +342,7 @@ export const transfersOperations: readonly Operation[] = [
     tag: 'Transfers',
     summary: 'Cancel a pending transfer',
     description:
-      'Releases the money that it holds. A repeat returns the canceled transfer. Once money has moved, or may have, the answer is 409 with `transfer_not_cancelable`.',
+      'Releases the money that it holds. One that has failed and may be tried again is canceled as long as its rail has not. A repeat returns the canceled transfer. Once money has moved, or may have, the answer is 409 with `transfer_not_cancelable`.',
     access: 'transfers:write',
     conflicts: true,
     answers: { 200: { description: 'The canceled transfer.', schema: transferSchema } },

@@ -86,7 +86,7 @@ const fewRows = 5_000
 
 it.each([
   ['a registration', { exceptRegistrations: ['busy-00001'] }],
-  ['an endpoint', { exceptEndpoints: ['https://acme.example/busy-00001'] }],
+  ['an endpoint', { exceptEndpoints: ['busy https://acme.example/busy-00001'] }],
 ])('reads no backlog of %s at its limit', async (_, busy) => {
   // The plans are made while the tables are empty.
   for (let round = 0; round < 8; round += 1) await claim({ exceptRegistrations: ['none'] })
@@ -125,7 +125,7 @@ it('reads few of many retries that are due later', async () => {
   await enqueue('later-%', 5, '2026-01-03')
   await enqueue('other-%', 1, '2026-01-01')
   const read = await readBy(async () => {
-    const { deliveries, after } = await claim({ exceptEndpoints: ['https://acme.example/busy-00001'] })
+    const { deliveries, after } = await claim({ exceptEndpoints: ['busy https://acme.example/busy-00001'] })
     expect([deliveries, after]).toEqual([[], `later-00${turnSize - 1}`])
   })
   expect(read).toBeLessThan(fewRows)

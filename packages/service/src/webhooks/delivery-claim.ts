@@ -45,7 +45,7 @@ export interface DeliveryClaim {
   readonly heldSince: Date
   /** Registrations that get nothing now. */
   readonly exceptRegistrations: readonly string[]
-  /** Endpoints at their limit of deliveries in flight. */
+  /** Endpoints at their limit of deliveries in flight, each behind its owner and a space. */
   readonly exceptEndpoints: readonly string[]
   /** Clients at theirs. */
   readonly exceptClients: readonly string[]
@@ -203,7 +203,9 @@ const claimFirst = statement(
 /** A row `d` of no registration, endpoint and client at its limit. The scalar subqueries probe an index for each row. */
 const isFree = `d.registration_id <> all ($6::text[])
         and (cardinality($7::text[]) = 0 or (select true from {{schema}}.webhook_registration r
-              where r.id = d.registration_id and r.endpoint = any ($7::text[]) limit 1) is null)
+              where r.id = d.registration_id and coalesce((
+                select min(c.client_id) from {{schema}}.client_account c where c.account_id = d.account_id
+              ), d.account_id) || ' ' || r.endpoint = any ($7::text[]) limit 1) is null)
         and (select true from {{schema}}.client_account a
               where a.client_id = any ($8::text[]) and a.account_id = d.account_id limit 1) is null`
 

@@ -99,7 +99,10 @@ interface Round {
   readonly courier: Courier
   readonly concurrency: number
   readonly pollIntervalMs: number
-  /** Use of the capacity by endpoint: one that hangs fills a share of it, not all, however many webhooks name it. */
+  /**
+   * Use of the capacity by the endpoints of each owner: one that hangs fills a share of it, not all, however many webhooks name it. Anybody may name any
+   * URL, and must not take the share of whose it is.
+   */
   readonly endpoints: Shares
   /** Nor do all endpoints of one client together. */
   readonly clients: Shares
@@ -180,7 +183,8 @@ async function claim(round: Round): Promise<void> {
 }
 
 async function carry(round: Round, delivery: ClaimedDelivery): Promise<void> {
-  const { endpoint, clientId } = delivery
+  const { owner, clientId } = delivery
+  const endpoint = `${owner} ${delivery.endpoint}`
   round.underWay += 1
   round.endpoints.change(endpoint, 1)
   round.clients.change(clientId ?? '', 1)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type RailsProcess, signalled, startProcess } from './rails-process.ts'
+import { eventually, type RailsProcess, signalled, startProcess } from './rails-process.ts'
 import type { InboundWires, RailsSubject } from './rails-subject.ts'
 import { announce } from './wire-cases.ts'
 
@@ -13,6 +13,21 @@ export function describeCancellations(subject: RailsSubject): void {
       expect(await rails.cancel(instruction.transferId, signalled())).toEqual({ outcome: 'refused' })
       expect(await get(reference)).toMatchObject({ state: 'accepted' })
       expect(await rails.cancel(subject.instruct().transferId, signalled())).toEqual({ outcome: 'refused' })
+    })
+
+    it.runIf(subject.retriedPayments)('that may be tried again are canceled or go on, and read so', async () => {
+      const { rails, submit, get, reported } = await startProcess(subject)
+      const instruction = subject.retriedPayments?.instruct() ?? subject.instruct()
+      const { transferId } = instruction
+      const reference = await submit(instruction)
+      await subject.retriedPayments?.fail(transferId)
+      const hasFailed = () =>
+        reported.some((fact) => fact.transferId === transferId && fact.failure?.retriable === true)
+      await eventually(subject, () => expect(hasFailed()).toBe(true))
+      const answer = await rails.cancel(transferId, signalled())
+      expect(await rails.cancel(transferId, signalled())).toEqual(answer)
+      await subject.retriedPayments?.letRetry?.()
+      expect((await get(reference))?.state === 'canceled').toBe(answer.outcome === 'canceled')
     })
   })
 }

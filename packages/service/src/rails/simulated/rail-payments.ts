@@ -131,7 +131,7 @@ export async function reschedulePayment(
   return (await run(executor, context, reschedule, values)).length > 0
 }
 
-/** Cancels a payment that waits for money, and says whether it is canceled now. Waits for a fact that is being reported. */
+/** Cancels a payment that waits for money, or to be presented again, and says whether it is canceled now. Waits for a fact that is being reported. */
 export async function cancelPayment(executor: Executor, context: Schema, transferId: string): Promise<boolean> {
   if ((await run(executor, context, cancel, [transferId])).length > 0) return true
   return (await findPayment(executor, context, transferId))?.state === 'canceled'
@@ -257,8 +257,11 @@ const reschedule = statement(
 
 const cancel = statement(
   'rail_payment_cancel',
-  `update {{schema}}.rail_payment set state = 'canceled'
-    where transfer_id = $1 and state = 'expected' and next_state is null
+  `update {{schema}}.rail_payment set state = 'canceled', next_state = null, next_at = null, failure = null
+    where transfer_id = $1 and (
+      (state = 'expected' and next_state is null)
+      or (state in ('rejected', 'returned') and next_state = 'accepted' and failure -> 'retriable' = 'true')
+    )
    returning transfer_id`,
 )
 

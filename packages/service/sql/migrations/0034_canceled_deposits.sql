@@ -1,0 +1,2 @@
+-- The function deposit_taken_back knows the deposits whose mint was canceled, too. By transfer_advance_many and transfer_return_many no transfer is updated
+-- behind the last year.
