@@ -31,6 +31,7 @@ type Limit = number | string | null
 export const thresholds: readonly (readonly [code: string, of: string, warning: Limit, serious: Limit])[] = [
   ['unreachable', 'since when no request gets through', 'at once', limits.obstructedMs.serious],
   ['credentials_unavailable', 'since when no request gets through', 'at once', limits.obstructedMs.serious],
+  ['poll_failed', 'since when a status is not read', 'at once', limits.obstructedMs.serious],
   ['workers_behind', 'since when the oldest is due', limits.dueMs.warning, limits.dueMs.serious],
   ['outcome_unknown', 'since when the oldest is unknown', limits.unknownMs.warning, limits.unknownMs.serious],
   ['deferred', 'since when the oldest could have been sent', limits.deferredMs.warning, limits.deferredMs.serious],
