@@ -17,6 +17,7 @@ export const limits = {
   submittedMs: 7 * 24 * hour,
   overduePollMs: 5 * minute,
   lagMs: { warning: 5 * minute, serious: hour },
+  failingLagMs: { warning: minute, serious: hour },
   unattendedMs: { warning: hour, serious: 24 * hour },
   snapshotMs: { warning: 5 * minute, serious: hour },
   snapshotTransactions: 1_000_000,
@@ -55,6 +56,7 @@ export const thresholds: readonly (readonly [code: string, of: string, warning: 
   ['watched_unread', 'failed readings in a row', ...of(limits.failedReadings)],
   ['watched_unread', 'since when the list is due to be read', limits.deferredMs.warning, limits.deferredMs.serious],
   ['subscription_lag', 'since when the oldest event waits', limits.lagMs.warning, limits.lagMs.serious],
+  ['subscription_lag', 'the same, where the handler fails', limits.failingLagMs.warning, limits.failingLagMs.serious],
   [
     'subscription_unattended',
     'since when no process attends it',
