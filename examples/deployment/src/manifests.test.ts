@@ -254,7 +254,7 @@ describe('images', () => {
       read('Dockerfile')
         .split(/^FROM /m)
         .at(-1) ?? ''
-    expect(last).toMatch(/^USER [1-9]\d+$/m)
+    expect(last).toMatch(/^USER ([1-9]\d+):\1$/m)
     expect(last).toMatch(/^ENTRYPOINT \["node", "dist\/main.mjs"\]$/m)
     expect(last).toMatch(/^HEALTHCHECK .* CMD \["node", "dist\/check.mjs"\]$/m)
   })

@@ -63,13 +63,15 @@ export function northbankGateway({ baseUrl, apiKey }: { readonly baseUrl: string
     async get(_accountId, remoteId, { signal }) {
       const { status, body } = await read(`/payments/${encodeURIComponent(remoteId)}`, signal)
       if (status === 404 && body.error?.type === 'no_such_payment') return undefined
-      if (status !== 200) throw new OutlayError('service_unavailable', `Northbank answers with HTTP ${status}.`)
+      if (status !== 200)
+        throw new OutlayError('service_unavailable', `Northbank answers with HTTP ${status}.`, { status })
       return observe(body)
     },
     async list(_accountId, { cursor, limit, signal }) {
       const query = new URLSearchParams({ count: `${limit}`, ...(cursor === undefined ? {} : { before: cursor }) })
       const { status, body } = await read(`/payments?${query}`, signal)
-      if (status !== 200) throw new OutlayError('service_unavailable', `Northbank answers with HTTP ${status}.`)
+      if (status !== 200)
+        throw new OutlayError('service_unavailable', `Northbank answers with HTTP ${status}.`, { status })
       const observations: Observation[] = body.items.map(observe)
       return { observations, next: observations.length < limit ? undefined : observations.at(-1)?.remoteId }
     },

@@ -55,7 +55,10 @@ export function bankGateway({ baseUrl, apiKey }: { readonly baseUrl: string; rea
     async get(_accountId, remoteId, { signal }) {
       const { ok, httpStatus, body } = await call(`/payments/${encodeURIComponent(remoteId)}`, { signal })
       if (httpStatus === 404 && body.error?.type === 'no_such_payment') return undefined
-      if (!ok) throw new OutlayError('service_unavailable', `The bank answers with HTTP ${httpStatus}.`)
+      if (!ok)
+        throw new OutlayError('service_unavailable', `The bank answers with HTTP ${httpStatus}.`, {
+          status: httpStatus,
+        })
       return observe(body as Payment)
     },
   }

@@ -48,7 +48,7 @@ import {
   unknownNumbered,
   withMigrationLock,
 } from './schema/migrate.ts'
-import { explainRole } from './schema/worker-role.ts'
+import { explainMigration, explainRole } from './schema/worker-role.ts'
 import { createScreeningStore } from './screening/screenings.ts'
 import { createSubscriptionStore } from './subscriptions/subscriptions.ts'
 import { createCommandStore } from './transfers/commands.ts'
@@ -168,13 +168,14 @@ const createCommands = <Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, 
   ...createScreeningStore(driver, tokens, notify).port,
 })
 
-async function migrate<Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parameters<typeof applyMigrations>[1]) {
-  await driver.session(async (session) => {
-    await checkSameQueue((text, values) => session.query(text, [...values]), plan.schema, queueSchema)
-    if (!(await isQueueReady(session, queueSchema))) await migrateQueue(session, queueSchema, plan)
-    await applyMigrations(session, plan)
-  })
-}
+const migrate = <Tx>(driver: Driver<Tx>, queueSchema: string, plan: Parameters<typeof applyMigrations>[1]) =>
+  explainMigration(driver, plan.schema, () =>
+    driver.session(async (session) => {
+      await checkSameQueue((text, values) => session.query(text, [...values]), plan.schema, queueSchema)
+      if (!(await isQueueReady(session, queueSchema))) await migrateQueue(session, queueSchema, plan)
+      await applyMigrations(session, plan)
+    }),
+  )
 
 const writeMigrations = (queueSchema: string, plan: Parameters<typeof migrationScript>[0]): string => {
   const queue = [queueInstallSql(queueSchema), queueCreateSql(queueSchema), queueTrimSql(queueSchema)]

@@ -39,6 +39,16 @@ describe('the console', async () => {
     expect(json).toEqual({ totals: [{ currency: 'USD', status: 'pending', count: 5, amount: '62.50' }] })
   })
 
+  it('refuses a currency that no catalog has and no transfer is in, with the choices', async () => {
+    await enqueue()
+    for (const path of ['/transfers', '/transfers/totals']) {
+      const { status, json } = await call<{ code: string; detail: string }>(`GET ${path}?currency=EURO`)
+      expect([status, json.code]).toEqual([422, 'unknown_value_type'])
+      expect(json.detail).toContain('which has USD, MXN')
+      expect((await call(`GET ${path}?currency=MXN`)).status).toBe(200)
+    }
+  })
+
   it('holds, releases and cancels, each with its entry in the audit', async () => {
     const { id } = await enqueue()
     expect((await call<Shown>(`POST /transfers/${id}/hold`, { body })).json).toMatchObject({

@@ -177,7 +177,7 @@ function createContext<Tx>(
   const backend = postgres({ driver, schema, queueSchema })
   return {
     engine: engine as Engine<Transaction>,
-    reads: createEngine({ backend, gateway: noGateway }) as Engine<Transaction>,
+    reads: createEngine({ backend, gateway: noGateway, catalog }) as Engine<Transaction>,
     readPayees: (query) =>
       driver.transaction(async (tx) => (await backend.readFacts(tx, { payees: query, payments: [] })).payees),
     inspection: inspect({ driver, schema, queueSchema }) as ConsoleContext['inspection'],

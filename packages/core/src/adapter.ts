@@ -2,6 +2,7 @@
 import './node-version.ts'
 
 export { checkFlag, checkText } from './engine/checked-text.ts'
+export { demandCurrency } from './engine/finding.ts'
 export { foreignLogger, foreignRuntime, foreignTelemetry } from './engine/foreign-runtime.ts'
 export { instruments } from './engine/instruments.ts'
 export { momentOf } from './engine/moment.ts'

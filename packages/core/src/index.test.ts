@@ -86,6 +86,7 @@ describe('the package', () => {
       'checkText',
       'classifyAnswer',
       'defaultGateway',
+      'demandCurrency',
       'foreignLogger',
       'foreignRuntime',
       'foreignTelemetry',

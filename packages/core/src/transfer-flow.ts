@@ -85,7 +85,12 @@ export const flowOf = (
   to: TransferType,
   known: FlowKnowledge = {},
 ): TransferFlow | FlowProblem => {
-  if (!from.inbound) return problem('source', 'transferType', `${from.name} cannot be a source`)
+  if (!from.inbound)
+    return problem(
+      'source',
+      'transferType',
+      `${from.name} cannot be a source; a payout leaves from a wallet on a chain, such as base`,
+    )
   if (!to.outbound) return problem('destination', 'transferType', `${to.name} cannot be a destination`)
   if (from.family === 'bank') {
     if (to.family === 'bank') return problem('destination', 'transferType', 'must be a chain when the source is a bank')

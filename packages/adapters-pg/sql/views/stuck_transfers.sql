@@ -108,12 +108,15 @@ select t.id, t.account_id, t.stage, t.reason,
   'a poll of its status: ' || case t.reason
     when 'unreachable' then 'the gateway cannot be reached'
     when 'misconfigured' then 'the gateway is not configured correctly, and the log of a worker says how'
+    when 'poll_failed' then 'its gateway got an error in place of the status'
     else 'the credentials of its account could not be read'
   end,
   case t.reason
     when 'unreachable' then 'See whether the service runs, and whether a worker reaches its address (baseUrl): name, port and network. The status is read again without a command.'
     when 'misconfigured'
       then 'Correct the address, the path or the certificate (baseUrl, tokenUrl, trusted authorities) and restart the workers. The status is read again without a command.'
+    when 'poll_failed'
+      then 'See whether the service answers: it may fail (HTTP 5xx), refuse the credentials (401, 403) or say what the gateway does not understand; the log of a worker has the error at the level debug. The status is read again without a command.'
     else 'See whether the vault answers and has the credentials of the account. The status is read again without a command.'
   end,
   t.updated_at, now() - t.updated_at, t.attempt, null, t.gateway

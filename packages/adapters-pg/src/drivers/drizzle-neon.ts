@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from '@neondatabase/serverless'
 import type { NeonDatabase, NeonSession, NeonTransaction } from 'drizzle-orm/neon-serverless'
 import type { ExtractTablesWithRelations } from 'drizzle-orm/relations'
 import type { Driver } from '../database/driver.ts'
+import { checkPart, drizzleOver } from './driver-options.ts'
 import { neonDriver } from './neon.ts'
 import type { PgDriverOptions } from './pool.ts'
 
@@ -28,7 +29,8 @@ export function drizzleNeonDriver<Schema extends Record<string, unknown>>(
   db: NeonDatabase<Schema> & { readonly $client: Pool },
   options: PgDriverOptions = {},
 ): Driver<DrizzleNeonTransaction<Schema>> {
-  const neon = neonDriver((db as typeof db | undefined)?.$client as Pool, options)
+  checkPart(db, 'db', drizzleOver('Neon', 'drizzle-orm/neon-serverless'), 'drizzleNeonDriver(db)')
+  const neon = neonDriver(db.$client, options)
   const session = sessionOf<Schema>(db)
   return {
     ...neon,

@@ -4,7 +4,8 @@ import type { ExtractTablesWithRelations } from 'drizzle-orm/relations'
 import type { Pool } from 'pg'
 import type { Sql } from 'postgres'
 import type { Driver } from '../database/driver.ts'
-import { type PgDriverOptions, poolDriver } from './pool.ts'
+import { type DriverParts, hasMethods, isPostgresJs, poolPart } from './driver-options.ts'
+import { type PgDriverOptions, partsDriver } from './pool.ts'
 import { openOwnTransactions } from './postgres-js/own-transactions.ts'
 import { openExecute } from './postgres-js/statements.ts'
 
@@ -26,6 +27,18 @@ interface Handle<Schema extends Record<string, unknown>> {
   readonly session?: PostgresJsSession<Sql, Schema, ExtractTablesWithRelations<Schema>>
 }
 
+const made: DriverParts = {
+  call: 'drizzlePostgresJsDriver({ db, pool })',
+  parts: {
+    db: {
+      is: (given) =>
+        hasMethods(given, 'transaction') && isPostgresJs((given as { readonly $client?: unknown }).$client),
+      what: 'Drizzle over postgres.js, such as drizzle({ client: sql }) of drizzle-orm/postgres-js',
+    },
+    pool: poolPart,
+  },
+}
+
 /**
  * A driver on Drizzle over postgres.js. The transaction is the one that `db.transaction` gives; all else is as with `postgresJsDriver`.
  * Drizzle's logger does not see the engine's statements.
@@ -38,8 +51,8 @@ interface Handle<Schema extends Record<string, unknown>> {
 export function drizzlePostgresJsDriver<Schema extends Record<string, unknown>>(
   options: DrizzlePostgresJsDriverOptions<Schema>,
 ): Driver<DrizzlePostgresJsTransaction<Schema>> {
-  const { db, pool } = options
-  const background = poolDriver(pool, options, ['db', 'pool'])
+  const background = partsDriver(options, made)
+  const { db } = options
   const execute = openExecute(db.$client)
   const { begin, onError } = openOwnTransactions(db.$client, background)
   const { session } = db as unknown as Required<Handle<Schema>>

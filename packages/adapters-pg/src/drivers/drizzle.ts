@@ -6,6 +6,7 @@ import type { Pool } from 'pg'
 import type { Driver } from '../database/driver.ts'
 import { probeTransaction, type QueryClient, queryInTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
+import { checkPart, drizzleOver } from './driver-options.ts'
 import { type PgDriverOptions, poolDriver } from './pool.ts'
 
 /** The transaction that Drizzle hands to `db.transaction(async (tx) => …)`. */
@@ -29,8 +30,9 @@ export function drizzleDriver<Schema extends Record<string, unknown>>(
   db: NodePgDatabase<Schema> & { readonly $client: Pool },
   options: PgDriverOptions = {},
 ): Driver<DrizzleTransaction<Schema>> {
+  checkPart(db, 'db', drizzleOver('node-postgres', 'drizzle-orm/node-postgres'), 'drizzleDriver(db)')
   return {
-    ...poolDriver((db as typeof db | undefined)?.$client as Pool, options),
+    ...poolDriver(db.$client, options, 'drizzleDriver(db)'),
     name: 'drizzle',
     async execute(tx, statement, values) {
       const client = clientOf(tx)

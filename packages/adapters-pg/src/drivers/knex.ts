@@ -1,17 +1,22 @@
 import '@outlay/core/node-version'
-import { OutlayError } from '@outlay/core'
 import type { Knex } from 'knex'
 import type { Client } from 'pg'
 import type { Driver, Listener, ListenOptions } from '../database/driver.ts'
 import { isLeftOpen, noTransaction, queryInTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
-import { bind, checkDriverOptions, type PgDriverOptions, runOn } from './pool.ts'
+import { checkDriverOptions, checkPart, type DriverPart, hasMethods } from './driver-options.ts'
+import { bind, type PgDriverOptions, runOn } from './pool.ts'
 
 /** What Knex's own client offers to callers that need a connection of its pool. */
 interface KnexClient {
   acquireConnection(): Promise<Client>
   releaseConnection(connection: Client): Promise<void>
   readonly pool?: { readonly max?: number | undefined } | undefined
+}
+
+const knexPart: DriverPart = {
+  is: (given) => hasMethods((given as { readonly client?: unknown } | null | undefined)?.client, 'acquireConnection'),
+  what: "an instance of Knex, such as knex({ client: 'pg', connection })",
 }
 
 /**
@@ -26,12 +31,9 @@ interface KnexClient {
  * const engine = createEngine({ backend: postgres({ driver: knexDriver(db) }), gateway })
  */
 export function knexDriver(knex: Knex, options: PgDriverOptions = {}): Driver<Knex.Transaction> {
-  checkDriverOptions(options)
-  const client = (knex as Partial<Knex> | undefined)?.client as KnexClient | undefined
-  if (typeof client?.acquireConnection !== 'function') {
-    const message = "must be an instance of Knex, such as knex({ client: 'pg', connection })"
-    throw OutlayError.fromIssues([{ field: 'knex', code: 'invalid_request', message }])
-  }
+  checkDriverOptions(options, { call: 'knexDriver(knex)' })
+  checkPart(knex, 'knex', knexPart, 'knexDriver(knex)')
+  const client: KnexClient = knex.client
   const max = client.pool?.max
   const inSession = async <T>(work: (connection: Client) => Promise<T>): Promise<T> => {
     const connection = await acquireOutside(client)

@@ -4,14 +4,26 @@ import type { Pool } from 'pg'
 import type { Driver } from '../database/driver.ts'
 import { probeTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
+import { type DriverParts, hasMethods, poolPart } from './driver-options.ts'
 import { checkedOutClients, runInTransaction } from './kysely-clients.ts'
-import { type PgDriverOptions, poolDriver } from './pool.ts'
+import { type PgDriverOptions, partsDriver } from './pool.ts'
 
 /** What {@link kyselyDriver} works on. */
 export interface KyselyDriverOptions<Database> extends PgDriverOptions {
   readonly db: Kysely<Database>
   /** The pool that `db` was made with: Kysely does not expose it, and background work and LISTEN need it. */
   readonly pool: Pool
+}
+
+const made: DriverParts = {
+  call: 'kyselyDriver({ db, pool })',
+  parts: {
+    db: {
+      is: (given) => hasMethods(given, 'transaction', 'getExecutor', 'withoutPlugins'),
+      what: 'an instance of Kysely, such as new Kysely({ dialect: new PostgresDialect({ pool }) })',
+    },
+    pool: poolPart,
+  },
 }
 
 /**
@@ -23,7 +35,7 @@ export interface KyselyDriverOptions<Database> extends PgDriverOptions {
  * const engine = createEngine({ backend: postgres({ driver: kyselyDriver({ db, pool }) }), gateway })
  */
 export function kyselyDriver<Database>(options: KyselyDriverOptions<Database>): Driver<Transaction<Database>> {
-  const background = poolDriver(options.pool, options, ['db', 'pool'])
+  const background = partsDriver(options, made)
   const clients = checkedOutClients(options.pool)
   return {
     ...background,

@@ -5,10 +5,11 @@ import { type Pool, types } from 'pg'
 import type { Driver } from '../database/driver.ts'
 import { noTransaction, queryInTransaction } from '../database/open-transaction.ts'
 import type { Row, Statement } from '../database/statement.ts'
+import { type DriverParts, hasMethods, poolPart } from './driver-options.ts'
 import { releaseEndedClients } from './ended-clients.ts'
 import { clientOfKnex } from './knex.ts'
 import { checkedOutClients, runInTransaction } from './kysely-clients.ts'
-import { bind, type PgDriverOptions, poolDriver } from './pool.ts'
+import { bind, type PgDriverOptions, partsDriver } from './pool.ts'
 
 /** What the driver uses of an entity manager of MikroORM 6 or 7. */
 export interface MikroOrmEntityManager {
@@ -36,6 +37,23 @@ export interface MikroOrmDriverOptions<Em extends MikroOrmEntityManager> extends
   readonly pool: Pool
 }
 
+const made: DriverParts = {
+  call: 'mikroOrmDriver({ orm, pool })',
+  parts: {
+    orm: {
+      is: (given) =>
+        hasMethods(
+          (given as { readonly em?: unknown } | null | undefined)?.em,
+          'fork',
+          'getEventManager',
+          'getConnection',
+        ),
+      what: 'MikroORM for PostgreSQL, such as await MikroORM.init({ clientUrl, entities }) of @mikro-orm/postgresql',
+    },
+    pool: poolPart,
+  },
+}
+
 /**
  * A driver on MikroORM 6 or 7 for PostgreSQL. The transaction is the entity manager that `em.transactional` gives, nested ones included, or
  * one on which `em.begin` has run.
@@ -48,7 +66,7 @@ export interface MikroOrmDriverOptions<Em extends MikroOrmEntityManager> extends
  * const engine = createEngine({ backend: postgres({ driver: mikroOrmDriver({ orm, pool }) }), gateway })
  */
 export function mikroOrmDriver<Em extends MikroOrmEntityManager>(options: MikroOrmDriverOptions<Em>): Driver<Em> {
-  const background = poolDriver(options.pool, options, ['orm', 'pool'])
+  const background = partsDriver(options, made)
   const { em } = options.orm
   em.getEventManager().registerSubscriber(endings)
   return {

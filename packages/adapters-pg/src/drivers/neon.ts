@@ -4,9 +4,15 @@ import { type Client, type Pool, type PoolClient, types } from 'pg'
 import type { Driver } from '../database/driver.ts'
 import { noTransaction, probeTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
+import { checkPart, type DriverPart, hasMethods, poolPart } from './driver-options.ts'
 import { inline } from './literals.ts'
 import { inPoolTransaction } from './pg.ts'
 import { listenBeside, type PgDriverOptions, poolDriver, runOn } from './pool.ts'
+
+const neonPool: DriverPart = {
+  is: (given) => poolPart.is(given) && hasMethods(given, 'Client'),
+  what: 'the pool of @neondatabase/serverless, such as new Pool({ connectionString })',
+}
 
 /**
  * A driver on the `Pool` of `@neondatabase/serverless`, whose connections are WebSockets. The transaction is a `PoolClient` on which the host
@@ -17,10 +23,11 @@ import { listenBeside, type PgDriverOptions, poolDriver, runOn } from './pool.ts
  * const engine = createEngine({ backend: postgres({ driver: neonDriver(pool) }), gateway })
  */
 export function neonDriver(pool: NeonPool, options: PgDriverOptions = {}): Driver<NeonPoolClient> {
+  checkPart(pool, 'pool', neonPool, 'neonDriver(pool)')
   // It is a node-postgres of its own, of an older release.
   const background = pool as unknown as Pool
   return {
-    ...poolDriver(background, options),
+    ...poolDriver(background, options, 'neonDriver(pool)'),
     name: 'neon',
     listen: (listen) => listenBeside(background, listen, pool.Client as unknown as typeof Client),
     async execute(tx, statement, values) {

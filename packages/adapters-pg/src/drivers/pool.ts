@@ -1,24 +1,13 @@
-import { OutlayError } from '@outlay/core'
-import { checkFlag, checkNames } from '@outlay/core/adapter'
 import { Client, type Pool, type PoolClient, type QueryConfig } from 'pg'
 import type { Driver, Listener, ListenOptions, SqlSession } from '../database/driver.ts'
 import { isLeftOpen } from '../database/open-transaction.ts'
 import type { Row, Statement } from '../database/statement.ts'
+import { checkDriverOptions, checkPart, type DriverParts, type PgDriverOptions, poolPart } from './driver-options.ts'
 
-/** How a driver talks to the server. */
-export interface PgDriverOptions {
-  /** Uses named prepared statements; switch it off behind a pooler that does not track them. Default true. */
-  readonly prepared?: boolean | undefined
-}
+export type { PgDriverOptions }
 
 /** What a driver does outside the host's transactions. */
 export type PoolDriver = Pick<Driver<never>, 'maxConnections' | 'query' | 'run' | 'session' | 'listen' | 'onError'>
-
-/** Checks the options of a driver; `others` are those that its library's driver has besides. */
-export function checkDriverOptions(options: PgDriverOptions, others: readonly string[] = []): void {
-  checkNames(options, ['prepared', ...others])
-  if (options.prepared !== undefined) checkFlag(options.prepared, 'prepared')
-}
 
 /** A statement for a client of node-postgres, named where the host allows it. */
 export const bind = ({ name, text }: Statement, values: readonly unknown[], options: PgDriverOptions): QueryConfig => ({
@@ -27,13 +16,20 @@ export const bind = ({ name, text }: Statement, values: readonly unknown[], opti
   values: [...values],
 })
 
-/**
- * The part of a driver that works on a pool of node-postgres, for any library of the host's transactions. `others` are the
- * options that the library's driver has besides.
- */
-export function poolDriver(pool: Pool, options: PgDriverOptions = {}, others: readonly string[] = []): PoolDriver {
-  checkDriverOptions(options, others)
-  checkPool(pool)
+/** The part of a driver that works on a pool of node-postgres, for any library of the host's transactions. */
+export function poolDriver(pool: Pool, options: PgDriverOptions = {}, call = 'pgDriver(pool)'): PoolDriver {
+  checkDriverOptions(options, { call })
+  checkPart(pool, 'pool', poolPart, call)
+  return openPool(pool, options)
+}
+
+/** The same for a driver whose pool is one of the parts in its options. */
+export function partsDriver(options: PgDriverOptions & { readonly pool: Pool }, made: DriverParts): PoolDriver {
+  checkDriverOptions(options, made)
+  return openPool(options.pool, options)
+}
+
+function openPool(pool: Pool, options: PgDriverOptions): PoolDriver {
   guardClients(pool)
   return {
     maxConnections: pool.options.max,
@@ -49,13 +45,6 @@ export function poolDriver(pool: Pool, options: PgDriverOptions = {}, others: re
     listen: (listen) => listenBeside(pool, listen),
     onError: (listener) => onPoolError(pool, listener),
   }
-}
-
-function checkPool(pool: Partial<Pool> | null | undefined): void {
-  // A client has no options.
-  if (typeof pool?.connect === 'function' && typeof pool.on === 'function' && typeof pool.options === 'object') return
-  const message = 'must be a pool of node-postgres, such as new pg.Pool({ connectionString })'
-  throw OutlayError.fromIssues([{ field: 'pool', code: 'invalid_request', message }])
 }
 
 const guarded = new WeakSet<Pool | PoolClient>()

@@ -2,7 +2,8 @@ import '@outlay/core/node-version'
 import type { Pool } from 'pg'
 import type { Sql, TransactionSql } from 'postgres'
 import type { Driver } from '../database/driver.ts'
-import { type PgDriverOptions, poolDriver } from './pool.ts'
+import { type DriverParts, isPostgresJs, poolPart } from './driver-options.ts'
+import { type PgDriverOptions, partsDriver } from './pool.ts'
 import { openOwnTransactions } from './postgres-js/own-transactions.ts'
 import { openExecute } from './postgres-js/statements.ts'
 
@@ -11,6 +12,11 @@ export interface PostgresJsDriverOptions<Types extends Record<string, unknown>> 
   readonly sql: Sql<Types>
   /** A pool of node-postgres to the same database, for background work and LISTEN. */
   readonly pool: Pool
+}
+
+const made: DriverParts = {
+  call: 'postgresJsDriver({ sql, pool })',
+  parts: { sql: { is: isPostgresJs, what: 'an instance of postgres.js, such as postgres(url)' }, pool: poolPart },
 }
 
 /**
@@ -27,7 +33,7 @@ export interface PostgresJsDriverOptions<Types extends Record<string, unknown>> 
 export function postgresJsDriver<Types extends Record<string, unknown>>(
   options: PostgresJsDriverOptions<Types>,
 ): Driver<TransactionSql<Types>> {
-  const background = poolDriver(options.pool, options, ['sql', 'pool'])
+  const background = partsDriver(options, made)
   const sql = options.sql as unknown as Sql
   const execute = openExecute(sql)
   const { begin, onError } = openOwnTransactions(sql, background)

@@ -3,7 +3,8 @@ import type { Pool } from 'pg'
 import type { Driver, TransactionOptions } from '../database/driver.ts'
 import { noTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
-import { type PgDriverOptions, poolDriver } from './pool.ts'
+import { type DriverParts, hasMethods, poolPart } from './driver-options.ts'
+import { type PgDriverOptions, partsDriver } from './pool.ts'
 
 /** Members of a Prisma client that the client of an interactive transaction lacks. */
 type RootMember = '$connect' | '$disconnect' | '$on' | '$use' | '$extends'
@@ -34,6 +35,18 @@ export interface PrismaDriverOptions<Root extends PrismaRoot> extends PgDriverOp
   readonly transactionOptions?: PrismaTransactionOptions | undefined
 }
 
+const made: DriverParts = {
+  call: 'prismaDriver({ prisma, pool })',
+  parts: {
+    prisma: {
+      is: (given) => hasMethods(given, '$transaction', '$queryRawUnsafe'),
+      what: 'a client of Prisma, such as new PrismaClient({ adapter: new PrismaPg(pool) })',
+    },
+    pool: poolPart,
+  },
+  others: ['transactionOptions'],
+}
+
 /**
  * A driver on Prisma with its driver adapter for node-postgres. The transaction is the client that an interactive
  * transaction gives. The driver imports nothing of Prisma: it uses the members of the client it is given.
@@ -45,10 +58,11 @@ export interface PrismaDriverOptions<Root extends PrismaRoot> extends PgDriverOp
 export function prismaDriver<Root extends PrismaRoot>(
   options: PrismaDriverOptions<Root>,
 ): Driver<PrismaTransaction<Root>> {
-  const { prisma, pool } = options
+  const background = partsDriver(options, made)
+  const { prisma } = options
   const transactionOptions = { maxWait: 10_000, timeout: 60_000, ...options.transactionOptions }
   return {
-    ...poolDriver(pool, options, ['prisma', 'pool', 'transactionOptions']),
+    ...background,
     name: 'prisma',
     async execute(tx, statement, values) {
       // Prisma itself refuses a transaction that has ended.

@@ -4,7 +4,8 @@ import type { Sequelize, Transaction } from 'sequelize'
 import type { Driver } from '../database/driver.ts'
 import { noTransaction, type QueryClient, queryInTransaction } from '../database/open-transaction.ts'
 import type { Row } from '../database/statement.ts'
-import { bind, type PgDriverOptions, poolDriver } from './pool.ts'
+import { type DriverParts, hasMethods, poolPart } from './driver-options.ts'
+import { bind, type PgDriverOptions, partsDriver } from './pool.ts'
 
 /** What {@link sequelizeDriver} works on. */
 export interface SequelizeDriverOptions extends PgDriverOptions {
@@ -20,6 +21,17 @@ interface OpenTransaction {
   readonly finished?: string
 }
 
+const made: DriverParts = {
+  call: 'sequelizeDriver({ sequelize, pool })',
+  parts: {
+    sequelize: {
+      is: (given) => hasMethods(given, 'transaction', 'getDialect') && (given as Sequelize).getDialect() === 'postgres',
+      what: "an instance of Sequelize with its dialect postgres, such as new Sequelize('postgres://…')",
+    },
+    pool: poolPart,
+  },
+}
+
 /**
  * A driver on Sequelize 6 with its dialect `postgres`. The transaction is the one that `sequelize.transaction` gives, nested ones included.
  *
@@ -30,7 +42,7 @@ interface OpenTransaction {
  * const engine = createEngine({ backend: postgres({ driver: sequelizeDriver({ sequelize, pool }) }), gateway })
  */
 export function sequelizeDriver(options: SequelizeDriverOptions): Driver<Transaction> {
-  const background = poolDriver(options.pool, options, ['sequelize', 'pool'])
+  const background = partsDriver(options, made)
   return {
     ...background,
     name: 'sequelize',

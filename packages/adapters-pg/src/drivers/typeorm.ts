@@ -20,7 +20,7 @@ import { bind, type PgDriverOptions, poolDriver } from './pool.ts'
  */
 export function typeormDriver(dataSource: DataSource, options: PgDriverOptions = {}): Driver<EntityManager> {
   return {
-    ...poolDriver(poolOf(dataSource), options),
+    ...poolDriver(poolOf(dataSource), options, 'typeormDriver(dataSource)'),
     name: 'typeorm',
     async execute(tx, statement, values) {
       const client = await clientOf(tx)
@@ -36,7 +36,9 @@ function poolOf(dataSource: DataSource): Pool {
     OutlayError.fromIssues([{ field: 'dataSource', code: 'invalid_request', message }])
   const { isInitialized, options, driver } = (dataSource ?? {}) as Partial<DataSource>
   if (options?.type === undefined)
-    throw refuse("must be a data source of TypeORM, such as new DataSource({ type: 'postgres', … })")
+    throw refuse(
+      "must be a data source of TypeORM, such as new DataSource({ type: 'postgres', … }); write typeormDriver(dataSource)",
+    )
   if (options.type !== 'postgres') throw refuse(`must be of the type postgres, and is of the type ${options.type}`)
   const { master } = driver as { readonly master?: Pool }
   if (!isInitialized || master === undefined)

@@ -1,4 +1,4 @@
-import { type EnqueuedTransfer, Id, type Obstacle, OutlayError, obstacles } from '@outlay/core'
+import { type EnqueuedTransfer, Id, OutlayError, type OutlayErrorOptions, obstacles } from '@outlay/core'
 import { drain, memoryGateway, waitUntil } from '@outlay/testing'
 import { describe, expect, it } from 'vitest'
 import { reach, testHost } from '../../test/host.ts'
@@ -37,7 +37,7 @@ describe('an inspection', async () => {
   })
 
   it('knows the same obstacles as the engine', async () => {
-    expect(await rows('select outlay.obstacles() as names')).toEqual([{ names: [...obstacles] }])
+    expect(await rows('select outlay.obstacles() as names')).toEqual([{ names: [...obstacles, 'poll_failed'] }])
   })
 
   it('reads a transfer with its job, its next attempt and its timeline in SQL', async () => {
@@ -136,14 +136,14 @@ describe('an inspection', async () => {
 
   it('says what keeps the status of a submitted transfer from being read, from the first poll until one is read', async () => {
     const { gateway } = make()
-    let obstacle: Obstacle | undefined = 'misconfigured'
+    let trouble: OutlayErrorOptions | undefined = { obstacle: 'misconfigured' }
     gateway.script(() => ({ outcome: 'accepted', remoteId: 'r-unread' }))
     const engine = open({
       gateway: {
         ...gateway,
         get(accountId, remoteId, options) {
-          const failed = new OutlayError('service_unavailable', 'TLS failed', { obstacle })
-          return obstacle === undefined ? gateway.get(accountId, remoteId, options) : Promise.reject(failed)
+          const failed = new OutlayError('service_unavailable', 'no status', trouble)
+          return trouble === undefined ? gateway.get(accountId, remoteId, options) : Promise.reject(failed)
         },
       },
     })
@@ -166,7 +166,17 @@ describe('an inspection', async () => {
       [id],
     )
     expect(row).toEqual({ soon: true })
-    obstacle = undefined
+    // The certificate is corrected, and now the service itself fails.
+    trouble = { status: 503 }
+    await pollNow()
+    await reach(engine, id, { reason: 'poll_failed' })
+    expect((await inspection.health()).obstructed).toMatchObject([
+      { reason: 'poll_failed', isSubmitted: true, count: 1 },
+    ])
+    const [failing] = await inspection.stuck()
+    expect(failing?.waitsFor).toBe('a poll of its status: its gateway got an error in place of the status')
+    expect(failing?.remedy).toContain('HTTP 5xx')
+    trouble = undefined
     await pollNow()
     await waitUntil(async () => (await engine.transfers.get(id))?.reason === null)
     expect(await inspection.stuck()).toEqual([])

@@ -1,12 +1,12 @@
-import type { Obstacle } from '@outlay/core'
-import { Column, rowDecoder } from '@outlay/core/adapter'
+import { Column, type PollTrouble, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { type Row, statements } from '../database/statement.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 
 /** Transfers of an account that do not get through to the service, by gateway and by the client that sends them. */
 export interface ObstructedAccount {
-  readonly reason: Obstacle
+  /** `poll_failed` of submitted transfers alone. */
+  readonly reason: PollTrouble
   readonly accountId: string
   readonly gateway: string
   /** The client by `Gateway.identify`, which for HTTP contains the address; null where the gateway does not distinguish clients. */
@@ -54,7 +54,7 @@ export async function readObstructed<Tx>(
 }
 
 const readRow: (row: Row) => ObstructedAccount = rowDecoder('obstructed account', {
-  reason: Column.word<Obstacle>(),
+  reason: Column.word<PollTrouble>(),
   accountId: Column.text,
   gateway: Column.text,
   client: Column.nullable(Column.text),

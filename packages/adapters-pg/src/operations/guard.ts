@@ -182,14 +182,8 @@ function report(
       deployment: knownDatabase?.deployment,
       configured: deployment,
     }
-    // A mistyped name stops only its own worker.
-    const isUnnamed = unfamiliar === 'other_deployment' && knownDatabase?.deployment === null
-    logger.error(
-      fields,
-      isUnnamed
-        ? 'Workers without the name of a deployment are at work here, so this worker, which has a name, sends nothing. It goes on when they have stopped, or when "outlay adopt-database --moved --deployment <name>" gives them the name.'
-        : 'This database is a copy, or it was moved: nothing is sent from here. If it is the one to pay from, run "outlay adopt-database".',
-    )
+    const isNamed = unfamiliar === 'other_deployment'
+    logger.error(fields, isNamed ? sayDeployment(knownDatabase?.deployment, deployment) : unfamiliarDatabase)
   } else if (fence !== null) {
     logger.error(
       { ...fence },
@@ -201,4 +195,16 @@ function report(
     logger.info({}, 'Transfers are sent again.')
   }
   return now
+}
+
+const unfamiliarDatabase =
+  'This database is a copy, or it was moved: nothing is sent from here. If it is the one to pay from, run "outlay adopt-database".'
+
+/** What keeps a worker from sending whose deployment has another name than the one that the database has, or a name where others have none. */
+function sayDeployment(known: string | null | undefined, configured: string | undefined): string {
+  // A mistyped name stops only its own worker.
+  if (known === null || known === undefined)
+    return 'Workers without the name of a deployment are at work here, so this worker, which has a name, sends nothing. It goes on when they have stopped, or when "outlay adopt-database --moved --deployment <name>" gives them the name.'
+  const own = configured === undefined ? 'has no name of a deployment' : `is of the deployment "${configured}"`
+  return `This database belongs to the deployment "${known}", and this engine ${own}: nothing is sent from here. If it is of that deployment, give postgres() the option deployment: '${known}'. If the database is a copy that is to pay from now on, run "outlay adopt-database".`
 }

@@ -175,6 +175,9 @@ describe('the database that transfers are sent from', () => {
     await using unnamed = open(at(snapshot, 'app'))
     await unnamed.engine.start()
     expect(unnamed.logged()).toContain('outlay adopt-database')
+    expect(unnamed.logged()).toMatch(
+      /belongs to the deployment "[^"]+", and this engine has no name of a deployment.* the option deployment: '/,
+    )
     expect([staging, unnamed].flatMap(({ gateway }) => gateway.submissions)).toEqual([])
     const adopt = { deployment: 'staging', moved: true }
     await staging.driver.transaction((tx) => staging.engine.adoptDatabase(tx, adopt))

@@ -1,4 +1,4 @@
-import { atGateway, type PolledTransfer, type Readings } from '@outlay/core/adapter'
+import { atGateway, type PolledTransfer, type PollTrouble, type Readings } from '@outlay/core/adapter'
 import { withLockTimeout } from '../database/lock-timeout.ts'
 import { thrownText } from '../database/thrown-text.ts'
 import type { Throttler } from '../limits/throttler.ts'
@@ -135,16 +135,15 @@ async function pollUnlisted<Tx>(
   signal: AbortSignal,
 ): Promise<void> {
   if (transfers.length === 0) return
-  const { observations, missing, obstacle } = await pollSome(
-    options,
-    accountId,
-    transfers.slice(0, triedUnlisted),
-    signal,
-  )
+  const tried = await pollSome(options, accountId, transfers.slice(0, triedUnlisted), signal)
   const others = transfers.slice(triedUnlisted)
-  if (observations.length + missing.length > 0) await pollEach(options, accountId, others, signal)
-  else await reschedule(options, others, { observations, missing, obstacle })
+  if (tried.observations.length + tried.missing.length > 0) return pollEach(options, accountId, others, signal)
+  const [trouble] = tried.troubles?.values() ?? []
+  await reschedule(options, others, { ...tried, troubles: ofAll(others, trouble) })
 }
+
+const ofAll = (transfers: readonly PolledTransfer[], trouble: PollTrouble | null | undefined): Readings['troubles'] =>
+  trouble === undefined ? undefined : new Map(transfers.map(({ transferId }) => [transferId, trouble]))
 
 /** Polls transfers chunk by chunk, and gives back those beyond the time of the account's turn. */
 async function pollEach<Tx>(
@@ -203,21 +202,22 @@ async function pollSome<Tx>(
 function reschedule<Tx>(
   { polls, handlers }: PollerOptions<Tx>,
   transfers: readonly PolledTransfer[],
-  { observations, missing, obstacle }: Readings = { observations: [], missing: [] },
+  { observations, missing, troubles }: Readings = { observations: [], missing: [] },
   unapplied: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const [seen, gone] = [new Set(observations.map(({ remoteId }) => remoteId)), new Set(missing)]
   return polls.reschedule(
     transfers.map((transfer) => {
       const { transferId: id, remoteId } = transfer
+      const trouble = gone.has(id) ? null : troubles?.get(id)
       const pauseMs = unapplied.has(remoteId)
         ? unappliedPauseMs
         : gone.has(id)
           ? missingPauseMs
-          : obstacle === undefined
+          : (trouble ?? undefined) === undefined
             ? Number.POSITIVE_INFINITY
             : obstructedPauseMs
-      return { id, ms: Math.min(handlers.nextPollMs(transfer), pauseMs), seen: seen.has(remoteId), obstacle }
+      return { id, ms: Math.min(handlers.nextPollMs(transfer), pauseMs), seen: seen.has(remoteId), trouble }
     }),
   )
 }

@@ -1,5 +1,4 @@
-import type { Obstacle } from '@outlay/core'
-import { Column, type PolledTransfer, rowDecoder } from '@outlay/core/adapter'
+import { Column, type PolledTransfer, type PollTrouble, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readIds } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
@@ -12,10 +11,10 @@ import { readPolled } from '../transfers/transfer-row.ts'
  */
 const texts = {
   lease_due: 'select * from {{schema}}.lease_polls_for_gateways($1, $2, $3::text[], $4::text[])',
-  // A transfer that was seen is not missing any more. What keeps its polls from getting through is its reason, unless it was missing before.
+  // A transfer that was seen is not missing any more. What keeps its status from being read now is its reason, unless it was missing before.
   reschedule: `with free as (
-      select n.id, n.ms, n.seen, case when t.reason = 'missing_at_service' then t.reason else coalesce(n.obstacle, t.reason) end as reason
-      from unnest($1::text[], $2::bigint[], $3::boolean[], $4::text[]) as n (id, ms, seen, obstacle)
+      select n.id, n.ms, n.seen, case when n.asked and t.reason is distinct from 'missing_at_service' then n.trouble else t.reason end as reason
+      from unnest($1::text[], $2::bigint[], $3::boolean[], $4::boolean[], $5::text[]) as n (id, ms, seen, asked, trouble)
       join {{schema}}.transfer t on t.id = n.id and t.stage = 'submitted' for no key update of t skip locked
     )
     update {{schema}}.transfer t
@@ -87,7 +86,8 @@ export interface NextPoll {
   readonly id: string
   readonly ms: number
   readonly seen: boolean
-  readonly obstacle?: Obstacle | undefined
+  /** Null where there is none; absent where it was not asked for. */
+  readonly trouble?: PollTrouble | null | undefined
 }
 
 /** The next poll of a transfer that a page has. */
@@ -151,14 +151,15 @@ export function createPollStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<
     async applyEarlyObservations(readsReturns = false): Promise<void> {
       await driver.query(sql.apply_early_observations, [readsReturns])
     },
-    /** Sets when the next poll is due, for transfers that are still submitted, which were seen at the service, and what kept polls from getting through. */
+    /** Sets when the next poll is due, for transfers that are still submitted, which were seen at the service, and what kept others from being read. */
     async reschedule(polls: readonly NextPoll[]): Promise<void> {
       if (polls.length === 0) return
       await driver.query(sql.reschedule, [
         polls.map((poll) => poll.id),
         polls.map((poll) => Math.round(poll.ms)),
         polls.map((poll) => poll.seen),
-        polls.map((poll) => poll.obstacle ?? null),
+        polls.map((poll) => poll.trouble !== undefined),
+        polls.map((poll) => poll.trouble ?? null),
       ])
     },
     /** Marks transfers that the service does not know; returns those that were missing for `patienceMs` by now. */

@@ -1,3 +1,4 @@
+import { OutlayError } from '@outlay/core'
 import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
@@ -46,6 +47,22 @@ export async function explainRole<Tx>(
   } catch (error) {
     if (isForbidden(error)) await checkWorkerRole(driver, schema, error)
     throw error
+  }
+}
+
+/** Runs a migration, and says who may run one in place of the name of a table or a schema. */
+export async function explainMigration<Tx>(
+  driver: Pick<Driver<Tx>, 'run'>,
+  schema: string,
+  run: () => Promise<void>,
+): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    const [row] = (await driver.run('select current_user::text as role')).rows
+    const message = `The database role "${row?.['role']}" may not migrate the schema "${schema}". Migrate with a login of its owner, or at first of one that may create schemas in this database: engine.migrate(), or "outlay migrate" with that login in DATABASE_URL.`
+    throw new OutlayError('insufficient_privilege', message, { cause: error })
   }
 }
 

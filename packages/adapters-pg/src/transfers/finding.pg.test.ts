@@ -1,5 +1,5 @@
 import type { FindTransfers, StoredTransfer } from '@outlay/core'
-import { Id } from '@outlay/core'
+import { createCatalog, Id } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
 import { type HostEngine, testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
@@ -39,7 +39,7 @@ describe('the search for transfers', async () => {
     expect(await find({ metadata: { kind: 'salary', order: '3' } })).toEqual([])
     expect(await find({ metadata: { kind: 'salary' }, accountId: 'acme' })).toEqual([first.id])
     expect(await find({ currency: 'usd', gateway: 'default' })).toHaveLength(3)
-    expect(await find({ currency: 'EUR' })).toEqual([])
+    expect(await find({ currency: 'MXN' })).toEqual([])
     expect(await find({ reason: 'account_paused' })).toEqual([])
     expect(await find({ amount: '13' })).toEqual([])
     const { value } = third.request.amount
@@ -50,6 +50,27 @@ describe('the search for transfers', async () => {
     expect(await find({ createdBefore: second.createdAt })).toEqual([first.id])
     expect(await find({ createdAfter: new Date(Date.now() + 7_200_000) })).toEqual([])
     expect(await find({ accountId: 'nobody' })).toEqual([])
+  })
+
+  it('refuses a currency that its catalog does not have where no transfer is in it, and finds those that are in one', async () => {
+    const engine = open()
+    const { id } = await enqueue(engine)
+    for (const query of [{ currency: 'EURO' }, { currency: 'EURO', accountId: 'acme' }])
+      await expect(engine.transfers.find(query)).rejects.toMatchObject({
+        ...{ code: 'unknown_value_type', field: 'currency' },
+        message: expect.stringContaining('currency: is not in the catalog, which has USD, MXN, USDC'),
+      })
+    // Behind the first page there may have been some.
+    expect(await engine.transfers.find({ currency: 'EURO', cursor: id })).toEqual({ transfers: [], nextCursor: null })
+    const euro = { name: 'EURO', aliases: ['euros'], kind: 'fiat', scale: 2 } as const
+    const own = open({ catalog: createCatalog({ valueTypes: [euro] }) })
+    expect(await own.transfers.find({ currency: 'euros' })).toEqual({ transfers: [], nextCursor: null })
+    // One that the service reports, or that the catalog had once.
+    await rows(`update outlay.transfer set request = jsonb_set(request, '{amount,currency}', '"EURO"') where id = $1`, [
+      id,
+    ])
+    expect(idsOf((await engine.transfers.find({ currency: 'euro' })).transfers)).toEqual([id])
+    expect(idsOf((await own.transfers.find({ currency: 'euros' })).transfers)).toEqual([id])
   })
 
   it('returns transfers as get does, as the transaction sees them or as they are committed', async () => {

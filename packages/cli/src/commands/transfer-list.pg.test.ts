@@ -69,6 +69,27 @@ describe('outlay transfers list', async () => {
     expect((await run('--batch', batchId, '--stuck')).stderr).toContain('--stuck goes with')
   })
 
+  it('refuses a currency that no transfer is in and no catalog has, and a gateway that no worker had', async () => {
+    const { one } = await enqueueSome()
+    for (const more of [[], ['--totals'], ['--csv'], ['--account', 'acme']]) {
+      const { code, stdout, stderr } = await run('--currency', 'EURO', ...more)
+      expect([code, stdout]).toEqual([2, ''])
+      expect(stderr).toMatch(
+        /No transfer here is in "EURO"\.\n→ Write one of USD, MXN, USDC, .* the catalog of the host adds/,
+      )
+    }
+    const { code, stderr } = await run('--gateway', 'crads')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('a gateway "crads".\n→ Write one of default')])
+    // Of a catalog of the host it is known by the transfers.
+    await host.pool.query(
+      `update outlay.transfer set request = jsonb_set(request, '{amount,currency}', '"EURO"') where id = $1`,
+      [one.id],
+    )
+    expect((await run('--currency', 'euro')).stdout).toContain(one.id)
+    expect((await run('--currency', 'EURO', '--account', 'beta')).stdout).toBe('No transfer.\n')
+    expect((await run('--currency', 'PYUSD')).stdout).toBe('No transfer.\n')
+  })
+
   it('sums up all that match by currency and status, whatever the limit', async () => {
     await enqueueSome()
     const { stdout } = await run('--totals', '--limit', '1')

@@ -1,5 +1,5 @@
 import type { TransferFilter, TransferSummary } from '@outlay/adapters-pg'
-import { Id } from '@outlay/core'
+import { defaultCatalog, defaultGateway, Id } from '@outlay/core'
 import { formatCsv } from '../output/csv.ts'
 import { formatDuration } from '../output/duration.ts'
 import { showGateway } from '../output/gateway-column.ts'
@@ -37,10 +37,33 @@ export async function listTransfers(session: Session, request: ListRequest): Pro
   })
 }
 
-/** Refuses an account or a batch that nobody knows: nothing is found for a wrong id, either. */
-async function requireKnown(session: Session, { accountId, batchId }: TransferFilter): Promise<void> {
+/** Refuses an account, a batch, a gateway or a currency that nobody knows: nothing is found for a wrong one, either. */
+async function requireKnown(session: Session, filter: TransferFilter): Promise<void> {
+  const { accountId, batchId, gateway, currency } = filter
   if (accountId !== undefined) await requireAccount(session, accountId)
   if (batchId !== undefined) await findBatch(session, batchId)
+  if (gateway !== undefined) await requireGateway(session, gateway)
+  if (currency !== undefined) await requireCurrency(session, currency)
+}
+
+async function requireGateway({ inspection }: Session, gateway: string): Promise<void> {
+  const names = [...new Set([defaultGateway, ...(await inspection.gateways())])]
+  if (names.includes(gateway)) return
+  throw new Misuse(
+    `No worker has or had a gateway "${printable(gateway)}".`,
+    `Write one of ${printable(names.join(', '))}.`,
+  )
+}
+
+/** The catalog of the host is not known here: what it adds is known by the transfers. */
+async function requireCurrency({ inspection }: Session, currency: string): Promise<void> {
+  const { valueType, valueTypes } = defaultCatalog
+  if (valueType(currency) !== undefined || (await inspection.transfers({ currency, limit: 1 })).length > 0) return
+  const names = valueTypes.map(({ name }) => name).join(', ')
+  throw new Misuse(
+    `No transfer here is in "${printable(currency)}".`,
+    `Write one of ${names}, or one that the catalog of the host adds.`,
+  )
 }
 
 async function listTotals(session: Session, filter: TransferFilter, csv: boolean | undefined): Promise<void> {

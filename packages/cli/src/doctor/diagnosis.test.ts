@@ -116,6 +116,16 @@ describe('a diagnosis', () => {
     expect(finding?.cure).toContain('outlay subscriptions remove old-books --discard')
   })
 
+  it('finds a subscription whose handler fails before one that is only behind', () => {
+    const one = { name: 'books', types: [], undelivered: 3, failing: 0, deadLetters: 0, oldestAt: null, lagMs: 90_000 }
+    const books = { ...one, lastError: 'Error: broken', unattendedMs: 0 }
+    expect(codes({ subscriptions: [books] })).toEqual([])
+    const [finding] = diagnose({ ...well, subscriptions: [{ ...books, failing: 3 }] }, connection)
+    expect(finding).toMatchObject({ severity: 'warning', code: 'subscription_lag' })
+    expect(finding?.what).toContain('(3 failing). Last error: Error: broken')
+    expect(codes({ subscriptions: [{ ...books, failing: 3, lagMs: 50_000 }] })).toEqual([])
+  })
+
   it('finds watched accounts whose lists cannot be read for a while, or that nobody reads', () => {
     const one = { accountId: 'acme', failures: 0, overdueMs: 0 }
     const watches = (...unreadWatches: HealthFacts['unreadWatches'][number][]) => ({ unreadWatches })

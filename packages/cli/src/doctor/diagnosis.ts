@@ -221,7 +221,7 @@ function diagnoseSubscriptions({ subscriptions, orphanDeliveries }: HealthFacts)
       const cure = `Fix the handler, then run "outlay events replay ${one.name}".`
       found.push(serious('dead_letters', what, cure))
     }
-    const late = graded(one.lagMs ?? 0, limits.lagMs)
+    const late = graded(one.lagMs ?? 0, one.failing > 0 ? limits.failingLagMs : limits.lagMs)
     if (late !== undefined) {
       const what = `The subscription "${one.name}" is ${formatDuration(one.lagMs ?? 0)} behind, with ${plural(one.undelivered, 'event')} (${one.failing} failing).${said}`
       const cure =

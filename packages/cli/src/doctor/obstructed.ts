@@ -17,6 +17,10 @@ const findings: Readonly<Record<Obstructed['reason'], { readonly what: string; r
     what: 'do not get through, because the gateway cannot be reached',
     cure: 'See whether the service runs, and whether the machine of a worker reaches its address: the host name and port of baseUrl, DNS, firewall and proxy. The same keys go out again without a command.',
   },
+  poll_failed: {
+    what: 'are submitted, and the gateway gets an error in place of their status',
+    cure: 'See whether the service answers: it may fail (HTTP 5xx), refuse the credentials (401, 403) or say what the gateway does not understand; the log of a worker has the error at the level debug. The statuses are read again without a command.',
+  },
   credentials_unavailable: {
     what: 'do not get through, because the credentials of their accounts could not be read',
     cure: 'See whether the function that returns the credentials answers in time, and whether the vault has those of the account. The same keys go out again without a command.',

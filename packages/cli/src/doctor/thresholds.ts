@@ -17,6 +17,7 @@ export const limits = {
   submittedMs: 7 * 24 * hour,
   overduePollMs: 5 * minute,
   lagMs: { warning: 5 * minute, serious: hour },
+  failingLagMs: { warning: minute, serious: hour },
   unattendedMs: { warning: hour, serious: 24 * hour },
   snapshotMs: { warning: 5 * minute, serious: hour },
   snapshotTransactions: 1_000_000,
@@ -31,6 +32,7 @@ type Limit = number | string | null
 export const thresholds: readonly (readonly [code: string, of: string, warning: Limit, serious: Limit])[] = [
   ['unreachable', 'since when no request gets through', 'at once', limits.obstructedMs.serious],
   ['credentials_unavailable', 'since when no request gets through', 'at once', limits.obstructedMs.serious],
+  ['poll_failed', 'since when a status is not read', 'at once', limits.obstructedMs.serious],
   ['workers_behind', 'since when the oldest is due', limits.dueMs.warning, limits.dueMs.serious],
   ['outcome_unknown', 'since when the oldest is unknown', limits.unknownMs.warning, limits.unknownMs.serious],
   ['deferred', 'since when the oldest could have been sent', limits.deferredMs.warning, limits.deferredMs.serious],
@@ -54,6 +56,7 @@ export const thresholds: readonly (readonly [code: string, of: string, warning: 
   ['watched_unread', 'failed readings in a row', ...of(limits.failedReadings)],
   ['watched_unread', 'since when the list is due to be read', limits.deferredMs.warning, limits.deferredMs.serious],
   ['subscription_lag', 'since when the oldest event waits', limits.lagMs.warning, limits.lagMs.serious],
+  ['subscription_lag', 'the same, where the handler fails', limits.failingLagMs.warning, limits.failingLagMs.serious],
   [
     'subscription_unattended',
     'since when no process attends it',

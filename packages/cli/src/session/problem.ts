@@ -73,7 +73,7 @@ const ownCatalog =
 
 const refusalNext: Readonly<Record<string, string>> = {
   not_migrated: migrate,
-  insufficient_privilege: 'Run what the message names, or use a login of the role that enqueues.',
+  insufficient_privilege: 'Run what the message names, or use a login of the role that it names.',
   schema_too_new: 'Use the command line of the release that migrated this database.',
   queue_version_untested: 'Install the release that fits, or run "outlay doctor" to see which it is.',
   transfer_not_found: 'Check the id; "outlay transfers list" shows all transfers.',

@@ -1,4 +1,4 @@
-import type { StoredTransfer, TransferPage } from '@outlay/core'
+import { OutlayError, type StoredTransfer, type TransferPage } from '@outlay/core'
 import { describe, expect, it } from 'vitest'
 import type { ConsoleContext } from '../context.ts'
 import { collectTransfers, findTransfers } from './search.ts'
@@ -84,6 +84,20 @@ describe('a search of a person', () => {
     expect(asked).toHaveLength(1)
     await expect(collectTransfers(left, 'all', {}, bounds)).rejects.toThrow('aborted')
     expect(asked).toHaveLength(1)
+  })
+
+  it('refuses an unknown currency only where no account has a transfer in it', async () => {
+    const refusal = new OutlayError('unknown_value_type', 'is not in the catalog')
+    const find = async ({ accountId }: { readonly accountId?: string }) => {
+      if (accountId === 'acme') throw refusal
+      return page([idOf(9, 'A')], null)
+    }
+    const context = { reads: { transfers: { find } } } as unknown as ConsoleContext
+    const bounds = { most: 10, limit: 10, signal }
+    for (const search of [findTransfers, collectTransfers]) {
+      await expect(search(context, ['acme'], { currency: 'EURO' }, bounds)).rejects.toBe(refusal)
+      await expect(search(context, ['acme', 'bolt'], { currency: 'EURO' }, bounds)).resolves.toBeDefined()
+    }
   })
 
   it('asks for one account where there are too many, and ends where a filter is too wide', async () => {

@@ -1,4 +1,4 @@
-import type { StoredTransfer } from '@outlay/core'
+import { type FindTransfers, OutlayError, type StoredTransfer, type TransferPage } from '@outlay/core'
 import { type Accounts, covers } from '../authorization/scope.ts'
 import type { ConsoleContext, Transaction } from '../context.ts'
 import { notFound, parameterError, refusal } from '../http/problem.ts'
@@ -63,6 +63,31 @@ function blurCursor(place: string, page: readonly StoredTransfer[], from: string
   return lowest === from ? place : lowest
 }
 
+/**
+ * Finds transfers of one account after the other. A currency that the catalog does not have is refused where none of them has anything in it: in one
+ * account alone there may be nothing.
+ */
+function openSearch({ reads }: Pick<ConsoleContext, 'reads'>) {
+  let refusal: unknown
+  let isFound = false
+  return {
+    async find(query: FindTransfers, tx?: Transaction): Promise<TransferPage> {
+      try {
+        const page = await reads.transfers.find(query, tx)
+        isFound = true
+        return page
+      } catch (error) {
+        if (!OutlayError.is(error, 'unknown_value_type')) throw error
+        refusal = error
+        return { transfers: [], nextCursor: null }
+      }
+    },
+    end(): void {
+      if (!isFound && refusal !== undefined) throw refusal
+    },
+  }
+}
+
 /** Finds transfers of the accounts of a person, the newest first, as `engine.transfers.find` does. */
 export async function findTransfers(
   context: ConsoleContext,
@@ -71,11 +96,13 @@ export async function findTransfers(
   { limit, cursor, signal }: PageWish,
 ): Promise<FoundPage> {
   const pages: FoundPage[] = []
+  const search = openSearch(context)
   for (const accountId of accountsOf(accounts, filter)) {
     signal.throwIfAborted()
     const query = compact({ ...filter, accountId, limit, cursor })
-    pages.push(await context.reads.transfers.find(query))
+    pages.push(await search.find(query))
   }
+  search.end()
   // What is behind the place where one of the searches stopped is not known of that account.
   const edge = pages
     .flatMap((page) => page.nextCursor ?? [])
@@ -101,6 +128,7 @@ export async function collectTransfers(
   tx?: Transaction,
 ): Promise<readonly StoredTransfer[]> {
   const collected: StoredTransfer[] = []
+  const search = openSearch(context)
   let reads = 0
   for (const accountId of accountsOf(accounts, filter)) {
     let cursor: string | undefined
@@ -109,12 +137,13 @@ export async function collectTransfers(
       reads += 1
       if (reads > mostReads) throw refusal(422, 'The filter is too wide to be read at once: narrow it by times.')
       const query = compact({ ...filter, accountId, limit: collectedAtOnce, cursor })
-      const page = await context.reads.transfers.find(query, tx)
+      const page = await search.find(query, tx)
       collected.push(...page.transfers)
       if (collected.length > most)
         throw refusal(422, `More than ${most} transfers match: narrow the filter, or take them in parts by times.`)
       cursor = page.nextCursor ?? undefined
     } while (cursor !== undefined)
   }
+  search.end()
   return collected.toSorted((one, other) => (one.id < other.id ? -1 : 1))
 }

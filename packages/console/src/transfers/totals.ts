@@ -1,4 +1,5 @@
 import { Amount } from '@outlay/core'
+import { demandCurrency } from '@outlay/core/adapter'
 import { z } from 'zod'
 import type { Accounts } from '../authorization/scope.ts'
 import { component } from '../component.ts'
@@ -22,7 +23,7 @@ export type Total = z.output<typeof totalSchema>
 
 /** Count and sum of all transfers of a filter, of the accounts of a person. Reads each of them. */
 export async function addTotals(
-  { inspection }: ConsoleContext,
+  { inspection, catalog }: ConsoleContext,
   accounts: Accounts,
   { createdAfter, createdBefore, ...filter }: Filter,
   signal: AbortSignal,
@@ -33,6 +34,7 @@ export async function addTotals(
     const query = compact({ ...filter, accountId: one, since: createdAfter, until: createdBefore })
     found.push(...(await inspection.totals(query)))
   }
+  if (found.length === 0) demandCurrency(catalog, filter.currency)
   return sumTotals(found)
 }
 

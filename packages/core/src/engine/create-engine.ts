@@ -28,7 +28,7 @@ import type { Engine, EnqueueRequest, Transfers } from './engine.ts'
 import { checkAccountId, checkReused, prepareTransfer, prepareTransfers } from './enqueueing.ts'
 import { decideEnvironment, environmentAgain, markEnvironment } from './environment.ts'
 import { createFailingOver, type FailingOver } from './failing-over.ts'
-import { readQuery } from './finding.ts'
+import { findTransfers } from './finding.ts'
 import { foreignGateway } from './foreign-gateway.ts'
 import { foreignRuntime, foreignTelemetry } from './foreign-runtime.ts'
 import { type Failover, type Gateways, type Route, readGateways, routeTransfer } from './gateways.ts'
@@ -287,7 +287,7 @@ function createTransfers<Tx>(
     get: async (transferId, tx) => (isKnowable(transferId) ? backend.get(transferId, tx) : undefined),
     getByKey: async (accountId, key) =>
       isText(accountId) && isText(key) ? backend.getByKey(accountId, key) : undefined,
-    find: async (query, tx) => backend.find(readQuery(query), tx),
+    find: (query, tx) => findTransfers(backend, catalog, query, tx),
     ...createHolding(backend),
     answerScreening: (tx, transferId, decision) => answerScreening(backend, tx, transferId, decision),
     cancel: (tx, transferId, note) => cancelTransfer(backend, tx, transferId, note),

@@ -114,7 +114,7 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    * A call reads at most twenty thousand transfers. So a page may have fewer transfers than its limit, or none, and still a `nextCursor`:
    * go on until that is null. Metadata, the account, a stage before `submitted` and times are found by indexes.
    * @throws OutlayError `invalid_request`, `invalid_id` with the field, before any SQL; also for an `accountId` that is there and undefined,
-   *   which would find the transfers of everybody
+   *   which would find the transfers of everybody. `unknown_value_type` for a `currency` that the catalog does not have, where nothing is in it
    * @example
    * const { transfers } = await engine.transfers.find({ accountId, metadata: { order: '1042' } })
    */

@@ -1,9 +1,12 @@
+import type { Catalog } from '../catalog.ts'
 import { OutlayError } from '../error.ts'
 import { Id } from '../id.ts'
+import { notInCatalog } from '../input.ts'
 import { Metadata } from '../metadata.ts'
 import { checkNames } from '../option-names.ts'
+import type { Backend } from '../ports/backend.ts'
 import { stages } from '../ports/stored-transfer.ts'
-import type { TransferQuery } from '../ports/transfer-query.ts'
+import type { TransferPage, TransferQuery } from '../ports/transfer-query.ts'
 import { transferStatuses } from '../transfer-status.ts'
 import { isText } from './checked-text.ts'
 import type { FindTransfers } from './engine.ts'
@@ -23,8 +26,22 @@ const maxLimit = 1_000
 /** Most pairs of metadata in a search: each is counted first, and compared for each transfer that is read. */
 const maxPairs = 5
 
-/** Checks a search, before any SQL; throws `invalid_request` or `invalid_id` with the field. */
-export function readQuery(given: FindTransfers): TransferQuery {
+/** Finds transfers; a currency that finds none is one of the catalog. */
+export async function findTransfers<Tx>(
+  backend: Pick<Backend<Tx>, 'find'>,
+  catalog: Catalog,
+  given: FindTransfers,
+  tx?: Tx,
+): Promise<TransferPage> {
+  const query = readQuery(given, catalog)
+  const page = await backend.find(query, tx)
+  const isEmpty = page.transfers.length === 0 && page.nextCursor === null && query.cursor === undefined
+  if (isEmpty) demandCurrency(catalog, query.currency)
+  return page
+}
+
+/** Checks a search, before any SQL, with the currency by its name in the catalog if that has it; throws `invalid_request` or `invalid_id` with the field. */
+function readQuery(given: FindTransfers, { valueType }: Catalog): TransferQuery {
   checkNames(given, names)
   const {
     accountId,
@@ -56,11 +73,23 @@ export function readQuery(given: FindTransfers): TransferQuery {
   if (Object.keys(metadata ?? {}).length > maxPairs) throw refuse('metadata', `must have at most ${maxPairs} pairs`)
   if (cursor !== undefined && !Id.is(cursor)) throw refuse('cursor', 'must be the nextCursor of the page before')
   return {
-    ...{ accountId, gateway, stage, status, reason, amount, currency, payee, limit, cursor, batchId },
+    ...{ accountId, gateway, stage, status, reason, amount, payee, limit, cursor, batchId },
+    currency: currency === undefined ? undefined : (valueType(currency)?.name ?? currency),
     metadata: Metadata.parse(metadata),
     createdAfter: readTime(given.createdAfter, 'createdAfter') ?? undefined,
     createdBefore: readTime(given.createdBefore, 'createdBefore') ?? undefined,
   }
+}
+
+/**
+ * Refuses a currency that the catalog does not have, where nothing was found: a mistyped one would find nothing in silence. One that adopted transfers have, or
+ * that was in the catalog once, finds them.
+ * @throws OutlayError `unknown_value_type` with the currencies of the catalog
+ */
+export function demandCurrency({ valueType, valueTypes }: Catalog, currency: string | undefined): void {
+  if (currency === undefined || valueType(currency) !== undefined) return
+  const message = `${notInCatalog(valueTypes)}, and no transfer that was found is in it`
+  throw OutlayError.fromIssues([{ field: 'currency', code: 'unknown_value_type', message }])
 }
 
 /** A member that narrows the search to one customer and has no value would find the transfers of all of them. */

@@ -152,9 +152,15 @@ function noteResult(log: ObstacleLog, accountId: string, result: SubmitResult | 
   else if (httpStatus !== undefined || outcome !== 'throttled') log.end(accountId, true)
 }
 
+/** Codes of a connection that was never made, as Node and its fetch have them. */
+const unconnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
+
 /** What kept a read from getting through, by the error of its gateway: the one that it names, or that there was no answer. */
 export function readObstacle(error: unknown): Obstacle | undefined {
-  if (!OutlayError.is(error)) return undefined
+  if (!OutlayError.is(error)) {
+    const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } }
+    return unconnected.test(String(code ?? cause?.code)) ? 'unreachable' : undefined
+  }
   const silent = error.code === 'service_unavailable' && error.status === undefined ? 'unreachable' : undefined
   return obstacles.find((known) => known === error.obstacle) ?? silent
 }

@@ -52,18 +52,38 @@ describe('a poll of submitted transfers', () => {
     const lines: unknown[] = []
     const logger = { ...silent, debug: (...line: unknown[]) => void lines.push(line) }
     const readings = await pollTransfers(listing(3), logger, 'acme', [polled(1), polled(99)], signal)
-    expect(readings).toEqual({ observations: [seen(1)], missing: [] })
+    expect(readings).toMatchObject({ observations: [seen(1)], missing: [] })
     expect(lines).toEqual([[{ transferId: 't99', error: 'not now' }, expect.any(String)]])
   })
 
-  it('says why none could be read, and nothing of that where one was', async () => {
-    const fail = new OutlayError('service_unavailable', 'TLS failed', { obstacle: 'misconfigured' })
-    const failing: Gateway = { ...listing(3), get: () => Promise.reject(fail) }
+  it.each([
+    ['misconfigured', new OutlayError('service_unavailable', 'TLS failed', { obstacle: 'misconfigured' })],
+    ['unreachable', new OutlayError('service_unavailable', 'no answer')],
+    ['poll_failed', new OutlayError('service_unavailable', 'HTTP 503', { status: 503 })],
+    ['poll_failed', new OutlayError('unauthenticated', 'HTTP 401', { status: 401 })],
+    ['poll_failed', new SyntaxError('no JSON')],
+    ['poll_failed', undefined],
+    ['unreachable', new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })],
+    [null, new OutlayError('rate_limited', 'HTTP 429', { status: 429 })],
+  ] as const)('says of each that could not be read why not: %s', async (trouble, fail) => {
+    const get: Gateway['get'] = async (_, id) => (id === 'r1' ? seen(1) : Promise.reject(fail))
     const transfers = [polled(1), polled(2)]
-    expect(await pollTransfers(failing, silent, 'acme', transfers, signal)).toMatchObject({ obstacle: 'misconfigured' })
-    const half: Gateway = { ...failing, get: async (_, id) => (id === 'r1' ? seen(1) : Promise.reject(fail)) }
-    expect(await pollTransfers(half, silent, 'acme', transfers, signal)).toEqual({
+    expect(await pollTransfers({ ...listing(3), get }, silent, 'acme', transfers, signal)).toEqual({
       observations: [seen(1)],
+      missing: [],
+      troubles: new Map([['t2', trouble]]),
+    })
+  })
+
+  it('says nothing of those that it did not ask for, or whose answer a stop cut off', async () => {
+    const stop = new AbortController()
+    const get: Gateway['get'] = () => {
+      stop.abort()
+      return Promise.reject(new OutlayError('aborted', 'stopped'))
+    }
+    const transfers = range(20).map((index) => polled(index))
+    expect(await pollTransfers({ ...listing(3), get }, silent, 'acme', transfers, stop.signal)).toEqual({
+      observations: [],
       missing: [],
     })
   })

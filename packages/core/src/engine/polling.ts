@@ -1,9 +1,9 @@
-import { type Obstacle, OutlayError } from '../error.ts'
+import { OutlayError } from '../error.ts'
 import { eventOfChange } from '../event.ts'
 import type { Gateway, Observation } from '../ports/gateway.ts'
 import type { DecideChange } from '../ports/observations.ts'
 import type { Logger } from '../ports/runtime.ts'
-import type { ListPage, PolledTransfer, Readings } from '../ports/work.ts'
+import type { ListPage, PolledTransfer, PollTrouble, Readings } from '../ports/work.ts'
 import { TransferStatus } from '../transfer-status.ts'
 import { momentOf } from './moment.ts'
 import { readObstacle } from './obstacle-log.ts'
@@ -38,7 +38,7 @@ export async function pollTransfers(
 ): Promise<Readings> {
   const observations: Observation[] = []
   const missing: string[] = []
-  let obstacle: Obstacle | undefined
+  const troubles = new Map<string, PollTrouble | null>()
   const rest = [...transfers]
   const readers = Array.from({ length: Math.min(readsAtOnce, rest.length) }, async () => {
     for (let next = rest.pop(); next !== undefined && !signal.aborted; next = rest.pop()) {
@@ -47,7 +47,7 @@ export async function pollTransfers(
         if (observation === undefined) missing.push(next.transferId)
         else observations.push(observation)
       } catch (error) {
-        obstacle = readObstacle(error)
+        if (!signal.aborted) troubles.set(next.transferId, readTrouble(error))
         const message = error instanceof Error ? error.message : String(error)
         logger.debug(
           { transferId: next.transferId, error: message },
@@ -57,9 +57,12 @@ export async function pollTransfers(
     }
   })
   await Promise.all(readers)
-  const isRead = observations.length + missing.length > 0
-  return { observations, missing, ...(isRead || obstacle === undefined ? {} : { obstacle }) }
+  return { observations, missing, ...(troubles.size === 0 ? {} : { troubles }) }
 }
+
+/** A service that asks for a pause is in no trouble. */
+const readTrouble = (error: unknown): PollTrouble | null =>
+  readObstacle(error) ?? (OutlayError.is(error, 'rate_limited') ? null : 'poll_failed')
 
 /** Each of its transfers is asked for by itself then, and counts as missing if the service does not know it either. */
 function readNothing(error: unknown): ListPage {

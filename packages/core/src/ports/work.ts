@@ -26,13 +26,16 @@ export interface PolledTransfer {
   readonly traceparent?: string | undefined
 }
 
+/** What keeps the status of a submitted transfer from being read: an obstacle, or any other error of its gateway (`poll_failed`). */
+export type PollTrouble = Obstacle | 'poll_failed'
+
 /** The result of polling submitted transfers. */
 export interface Readings {
   readonly observations: readonly Observation[]
   /** Ids of transfers that the other side does not have. */
   readonly missing: readonly string[]
-  /** Why none of them could be read; absent when one was, or the other side answered. */
-  readonly obstacle?: Obstacle | undefined
+  /** Why others could not be read, by their ids: null where the other side asked for a pause. Those that were not asked for are in none of the members. */
+  readonly troubles?: ReadonlyMap<string, PollTrouble | null> | undefined
 }
 
 /** One page of an account's list, newest first. */

@@ -71,6 +71,7 @@ export interface GatewayBench {
 
 const patienceMs = 10_000
 const mostAttempts = 20
+const shortestSecret = 6
 
 /** True when the engine would take the result for a proof that this request moved nothing. */
 export const claimsNoEffect = (result: SubmitResult | RegisterResult): boolean =>
@@ -89,13 +90,19 @@ export async function openBench(open: (through: Through) => Promise<GatewaySubje
   if (proxy === undefined)
     throw new Error('open() has to reach the provider through the address that through() returns.')
   const { gateway, accountId, secrets = [] } = subject
+  if (secrets.some((secret) => secret.length < shortestSecret))
+    throw new Error(`Give secrets of ${shortestSecret} characters or more: a shorter one may be part of any id.`)
   const client = await gateway.identify?.(accountId, { signal: AbortSignal.timeout(patienceMs) })
   const guard = async <T>(method: string, send: () => Promise<T>): Promise<T> => {
     const result = await send().catch((error: unknown) => {
       const says = `${method}() threw. It has to return a result for every answer and every failure of the provider.`
       throw new Error(says, { cause: error })
     })
-    for (const secret of secrets) expect(JSON.stringify(result)).not.toContain(secret)
+    for (const secret of secrets)
+      expect(
+        JSON.stringify(result),
+        `${method}() has to keep its secrets out of the result, which is stored and shown.`,
+      ).not.toContain(secret)
     return result
   }
   const bench: GatewayBench = {

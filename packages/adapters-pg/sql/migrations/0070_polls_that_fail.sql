@@ -1,0 +1,2 @@
+-- A submitted transfer whose gateway got an error in place of the status has a reason of its own, which replaces an older one. Functions alone: obstacles has changed, and so has
+-- the view of stuck transfers.
