@@ -3,6 +3,7 @@ import { auditRoutes } from './audit/routes.ts'
 import { batchRoutes } from './batches/routes.ts'
 import { gatewayRoutes } from './gateways/routes.ts'
 import { operationRoutes } from './operations/routes.ts'
+import { policyChecks } from './policies/check.ts'
 import { policyRoutes } from './policies/routes.ts'
 import { policyTrials } from './policies/trial.ts'
 import type { Route } from './routing/route.ts'
@@ -30,4 +31,5 @@ export const routes = [
   ...transferFiles,
   ...approvalRoutes,
   ...policyTrials,
+  ...policyChecks,
 ] as const satisfies readonly Route[]

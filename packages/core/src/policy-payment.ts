@@ -106,6 +106,8 @@ export const PolicyPayment = {
   asks: ({ newCounterparty, lookalike }: PaymentConditions): boolean =>
     newCounterparty !== undefined || lookalike !== undefined,
   daysOf,
+  /** Most days that a transfer may look back. */
+  longestDays,
   matches,
   describe,
 } as const

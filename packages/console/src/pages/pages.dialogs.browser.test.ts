@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { findInaccessible } from '../../test/browser.ts'
+import { addPolicy, findInaccessible } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 import { findSideways, isExamined, takePicture, windows } from '../../test/pictures.ts'
 import { makeStory, type Story } from '../../test/story.ts'
@@ -70,16 +70,37 @@ const dialogsOf = ({ blocked, held, operated, canceled }: Story & { operated: st
     path: '/policies',
     async open(page: Page) {
       await press(page, 'Change the policies')
-      await press(page, '+ Refuse')
+      await addPolicy(page, 'Refuse')
       // The story has a policy of that name.
       await page.getByText('It adds no-wires-2.').waitFor()
+      await page.getByRole('heading', { name: '1. large' }).scrollIntoViewIfNeeded()
+    },
+  },
+  'policy-condition': {
+    path: '/policies',
+    async open(page: Page) {
+      await press(page, 'Change the policies')
+      await addPolicy(page, 'At night')
+      const rule = page.getByRole('listitem', { name: 'Policy at-night-2' })
+      await rule.getByRole('button', { name: 'Add a condition' }).click()
+      await page.getByRole('menuitem', { name: 'Rail' }).click()
+      await rule.getByText('Must be a list of 1 to 1000').waitFor()
+      await rule.evaluate((element: { scrollIntoView(): void }) => element.scrollIntoView())
+    },
+  },
+  'policy-json': {
+    path: '/policies',
+    async open(page: Page) {
+      await press(page, 'Change the policies')
+      await page.getByRole('tab', { name: 'JSON' }).click()
+      await page.locator('textarea.editor').waitFor()
     },
   },
   'policy-trial': {
     path: '/policies',
     async open(page: Page) {
       await press(page, 'Change the policies')
-      await press(page, '+ New payee')
+      await addPolicy(page, 'New payee')
       await press(page, 'Try them with past transfers')
       await page.getByText('would have gone to the queue').waitFor()
       await page.getByRole('button', { name: 'Set them …' }).scrollIntoViewIfNeeded()

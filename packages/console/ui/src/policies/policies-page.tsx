@@ -5,9 +5,8 @@ import { useRead } from '../api/queries.ts'
 import { Moment } from '../parts/format.tsx'
 import { Page, Panel } from '../parts/page.tsx'
 import { Empty, Read } from '../parts/states.tsx'
-import { Badge, type Tone } from '../parts/status.tsx'
 import { PolicyEditor } from './policy-editor.tsx'
-import { describeConditions, describeConsequence, type PolicyData } from './policy-words.ts'
+import { Meaning } from './rule-form.tsx'
 
 /** The policies in words, their earlier versions, and a form that replaces them. */
 export function PoliciesPage() {
@@ -76,8 +75,6 @@ function Versions({
   )
 }
 
-const tones: Readonly<Record<string, Tone>> = { approve: 'busy', hold: 'warn', screen: 'warn', refuse: 'bad' }
-
 function List({ of: { policies, setAt, actor, reason, version } }: { readonly of: Answer<'GET /policies'> }) {
   return (
     <>
@@ -93,22 +90,11 @@ function List({ of: { policies, setAt, actor, reason, version } }: { readonly of
         <Empty title="Nothing is held or refused by a policy">Every transfer goes to the queue at once.</Empty>
       ) : (
         <ul>
-          {policies.map((policy) => {
-            const { kind, words } = describeConsequence(policy as PolicyData)
-            return (
-              <li key={String(policy['name'])} className="policy">
-                <span>
-                  <Badge tone={tones[kind] ?? 'idle'}>{kind}</Badge> <strong>{String(policy['name'])}</strong>
-                </span>
-                <span>
-                  <span className="muted">When</span> {describeConditions(policy as PolicyData)}
-                </span>
-                <span>
-                  <span className="muted">then</span> {words}
-                </span>
-              </li>
-            )
-          })}
+          {policies.map((policy) => (
+            <li key={String(policy['name'])} className="policy">
+              <Meaning policy={policy} />
+            </li>
+          ))}
         </ul>
       )}
     </>

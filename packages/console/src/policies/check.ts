@@ -1,0 +1,70 @@
+import { OutlayError, Policy } from '@outlay/core'
+import { z } from 'zod'
+import { component } from '../component.ts'
+import { foreignText } from '../redaction.ts'
+import { route } from '../routing/route.ts'
+import { draftSchema, readDraft } from './given.ts'
+
+/** Most broken rules in one answer. */
+const mostErrors = 200
+
+const names = z.array(z.string())
+
+const showChoices = route({
+  id: 'showPolicyChoices',
+  tag: 'Policies',
+  method: 'get',
+  path: '/policies/choices',
+  summary: 'What the members of a policy may be, for a form',
+  permission: 'read',
+  about: 'all',
+  answer: component(
+    'PolicyChoices',
+    z.object({
+      currencies: names.meta({ description: 'Those that a transfer can move, or that something that moves is worth.' }),
+      ...{ flows: names, rails: names, days: names, newCounterparty: names },
+      zones: names.meta({ description: 'IANA names of time zones; others that the server knows are taken, too.' }),
+      mostDays: z.int().meta({ description: 'Most days that `lookalike` looks back.' }),
+      mostSteps: z.int().meta({ description: 'Most steps of approvals.' }),
+      mostApprovals: z.int().meta({ description: 'Most approvals of one step.' }),
+    }),
+  ),
+  handle: async ({ context }) => Policy.choices(context.catalog),
+})
+
+const checkPolicies = route({
+  id: 'checkPolicies',
+  tag: 'Policies',
+  method: 'post',
+  path: '/policies/check',
+  summary: 'Which members of policies break a rule; nothing is set',
+  permission: 'configure',
+  about: 'all',
+  body: draftSchema,
+  answer: component(
+    'PolicyCheck',
+    z.object({
+      errors: z
+        .array(
+          z.object({
+            field: z.string().meta({ description: 'Such as `policies.0.when.amounts.USD.from`.' }),
+            detail: foreignText,
+          }),
+        )
+        .max(mostErrors)
+        .meta({ description: 'Every rule that is broken; none where the engine would take the policies.' }),
+    }),
+  ),
+  async handle({ context, body }) {
+    try {
+      await readDraft(body, context)
+      return { errors: [] }
+    } catch (error) {
+      if (!OutlayError.is(error) || error.issues.length === 0) throw error
+      return { errors: error.issues.slice(0, mostErrors).map(({ field, message }) => ({ field, detail: message })) }
+    }
+  },
+})
+
+/** What a form of policies asks while somebody writes. */
+export const policyChecks = [showChoices, checkPolicies] as const
