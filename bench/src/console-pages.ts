@@ -121,6 +121,8 @@ const lines = [
     '/sending',
     '/stats',
     '/policies',
+    '/limits',
+    '/limits/uses',
     '/audit',
     '/subscriptions',
   ],

@@ -68,6 +68,11 @@ const bodies: Readonly<Record<string, Json | undefined>> = {
   tryPolicies: { policies: [] },
   showPolicyChoices: undefined,
   checkPolicies: { policies: [] },
+  showLimits: undefined,
+  showLimitUses: undefined,
+  setLimits: { reason, expectedVersion: 0, limits: [], clear: true },
+  showLimitChoices: undefined,
+  checkLimits: { limits: [] },
 }
 
 const queries: Readonly<Record<string, string>> = {
@@ -115,7 +120,15 @@ describe('every route', async () => {
       ],
     ])
     expect(idsOf('configure')).toEqual([
-      ...['configureAccount', 'setPolicies', 'removeSubscription', 'tryPolicies', 'checkPolicies'],
+      ...[
+        'configureAccount',
+        'setPolicies',
+        'removeSubscription',
+        'tryPolicies',
+        'checkPolicies',
+        'setLimits',
+        'checkLimits',
+      ],
     ])
     expect(routes.filter(({ about }) => about === 'anybody').map(({ id }) => id)).toEqual(ofAnybody)
   })

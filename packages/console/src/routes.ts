@@ -2,6 +2,7 @@ import { accountRoutes } from './accounts/routes.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { batchRoutes } from './batches/routes.ts'
 import { gatewayRoutes } from './gateways/routes.ts'
+import { limitRoutes } from './limits/routes.ts'
 import { operationRoutes } from './operations/routes.ts'
 import { policyChecks } from './policies/check.ts'
 import { policyRoutes } from './policies/routes.ts'
@@ -32,4 +33,5 @@ export const routes = [
   ...approvalRoutes,
   ...policyTrials,
   ...policyChecks,
+  ...limitRoutes,
 ] as const satisfies readonly Route[]

@@ -56,6 +56,24 @@ const readId = (value: unknown, field: string): string =>
 const readAll = <T>(values: readonly unknown[], read: (one: unknown, at: number) => T): readonly T[] =>
   Object.values(readEach<Record<number, T>>(Array.from(values, (one, at) => () => read(one, at))))
 
+const givenName = (value: unknown): unknown => (value as { readonly name?: unknown } | null | undefined)?.name
+
+/** Reads a list whose entries have a name each, and no two the same. */
+function readNamed<T>(
+  values: readonly unknown[],
+  read: (one: unknown, at: number) => T,
+  refuseAgain: (at: number) => never,
+): readonly T[] {
+  const names = Array.from(values, givenName)
+  return readAll(values, (one, at) => {
+    const isAgain = names[at] !== undefined && names.indexOf(names[at]) < at
+    return readEach<{ readonly entry: T; readonly isNew: boolean }>({
+      entry: () => read(one, at),
+      isNew: () => !isAgain || refuseAgain(at),
+    }).entry
+  })
+}
+
 function readList<T>(value: unknown, field: string, most: number, read: (one: unknown, field: string) => T) {
   if (value === undefined) return undefined
   // An empty list would match nothing: a rule that is never applied.
@@ -82,6 +100,7 @@ export const PolicyInput = {
   refuse,
   readEach,
   readAll,
+  readNamed,
   readMembers,
   readText,
   readId,

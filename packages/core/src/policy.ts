@@ -180,19 +180,12 @@ function readPolicy(value: unknown, field: string, reading: PolicyReading): Poli
 function readAll(value: unknown, reading: PolicyReading): readonly Policy[] {
   if (!Array.isArray(value) || value.length > maxPolicies)
     return refuse('policies', `must be a list of at most ${maxPolicies} policies`)
-  const names = Array.from(value, nameOf)
-  return PolicyInput.readAll(value, (one, at) => {
-    const { policy } = readEach<{ readonly policy: Policy; readonly isFirst: boolean }>({
-      policy: () => readPolicy(one, String(at), reading),
-      isFirst: () =>
-        names[at] === undefined || names.indexOf(names[at]) === at || refuse(`${at}.name`, 'is that of another policy'),
-    })
-    return policy
-  })
+  return PolicyInput.readNamed(
+    value,
+    (one, at) => readPolicy(one, String(at), reading),
+    (at) => refuse(`${at}.name`, 'is that of another policy'),
+  )
 }
-
-/** What a policy gives as its name. */
-const nameOf = (policy: unknown): unknown => (policy as { readonly name?: unknown } | null | undefined)?.name
 
 /** What the members of a policy may be, for a form. */
 export interface PolicyChoices {

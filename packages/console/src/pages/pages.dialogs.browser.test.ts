@@ -73,6 +73,7 @@ const dialogsOf = ({ blocked, held, operated, canceled }: Story & { operated: st
       await addPolicy(page, 'Refuse')
       // The story has a policy of that name.
       await page.getByText('It adds no-wires-2.').waitFor()
+      await press(page, 'Edit large')
       await page.getByRole('heading', { name: '1. large' }).scrollIntoViewIfNeeded()
     },
   },
@@ -86,6 +87,19 @@ const dialogsOf = ({ blocked, held, operated, canceled }: Story & { operated: st
       await page.getByRole('menuitem', { name: 'Rail' }).click()
       await rule.getByText('Must be a list of 1 to 1000').waitFor()
       await rule.evaluate((element: { scrollIntoView(): void }) => element.scrollIntoView())
+    },
+  },
+  'limit-editor': {
+    path: '/limits',
+    async open(page: Page) {
+      await press(page, 'Change the limits')
+      await page.getByRole('button', { name: 'Add a limit' }).click()
+      await page.getByRole('menuitem', { name: 'A day of each account' }).click()
+      await page
+        .getByRole('listitem', { name: 'Limit daily-account' })
+        .getByRole('textbox', { name: 'USD' })
+        .fill('ten')
+      await page.getByRole('listitem', { name: 'Limit daily-account' }).getByText('Must be').waitFor()
     },
   },
   'policy-json': {

@@ -38,8 +38,8 @@ describePages('the form of policies', ({ host, visit }) => {
     await all.getByRole('textbox', { name: 'USD, this or more' }).fill('10000')
     await all.getByRole('textbox', { name: 'USD, less than' }).fill('90000.50')
     await all.getByRole('button', { name: 'Add a currency' }).click()
-    await page.getByRole('menuitem', { name: 'EURC' }).click()
-    await all.getByRole('textbox', { name: 'EURC, less than' }).fill('5')
+    await page.getByRole('menuitem', { name: 'MXN' }).click()
+    await all.getByRole('textbox', { name: 'MXN, less than' }).fill('5')
     await addCondition(page, 'all', 'Currency')
     await all.getByRole('checkbox', { name: 'USDC', exact: true }).check()
     await addCondition(page, 'all', 'Flow')
@@ -72,7 +72,7 @@ describePages('the form of policies', ({ host, visit }) => {
     const written = {
       name: 'all',
       when: {
-        amounts: { USD: { from: '10000', below: '90000.50' }, EURC: { below: '5' } },
+        amounts: { USD: { from: '10000', below: '90000.50' }, MXN: { below: '5' } },
         ...{ currencies: ['USDC'], flows: ['offramp'], rails: ['wire', 'ach_credit'] },
         ...{ accounts: ['acme', 'globex'], counterparties: ['bank-7'], counterpartyInFull: false },
         metadata: { run: 'salaries' },
@@ -125,8 +125,8 @@ describePages('the form of policies', ({ host, visit }) => {
     await editor.fill(text)
     expect(await editor.inputValue()).toBe(text)
     await page.getByRole('tab', { name: 'Form' }).click()
-    await rule(page, 'large').getByText('when.moon is not known').waitFor()
     await rule(page, 'large').getByText('note is not known').waitFor()
+    await page.getByRole('button', { name: 'Edit large' }).click()
     await rule(page, 'large').getByRole('textbox', { name: 'USD, this or more' }).fill('20000')
     await page.getByRole('button', { name: 'Duplicate b' }).click()
     await page.getByRole('button', { name: 'Move b-2 up' }).press('Enter')

@@ -8,6 +8,26 @@ import { draftSchema, readDraft } from './given.ts'
 /** Most broken rules in one answer. */
 const mostErrors = 200
 
+/** What is wrong with a draft. */
+export const checkSchema = component(
+  'DraftCheck',
+  z.object({
+    errors: z
+      .array(
+        z.object({
+          field: z.string().meta({ description: 'Such as `policies.0.when.amounts.USD.from`.' }),
+          detail: foreignText,
+        }),
+      )
+      .max(mostErrors)
+      .meta({ description: 'Every rule that is broken; none where the engine would take it.' }),
+  }),
+)
+
+/** The broken rules of an error, as an answer has them. */
+export const describeIssues = ({ issues }: OutlayError) =>
+  issues.slice(0, mostErrors).map(({ field, message }) => ({ field, detail: message }))
+
 const names = z.array(z.string())
 
 const showChoices = route({
@@ -41,27 +61,14 @@ const checkPolicies = route({
   permission: 'configure',
   about: 'all',
   body: draftSchema,
-  answer: component(
-    'PolicyCheck',
-    z.object({
-      errors: z
-        .array(
-          z.object({
-            field: z.string().meta({ description: 'Such as `policies.0.when.amounts.USD.from`.' }),
-            detail: foreignText,
-          }),
-        )
-        .max(mostErrors)
-        .meta({ description: 'Every rule that is broken; none where the engine would take the policies.' }),
-    }),
-  ),
+  answer: checkSchema,
   async handle({ context, body }) {
     try {
       await readDraft(body, context)
       return { errors: [] }
     } catch (error) {
       if (!OutlayError.is(error) || error.issues.length === 0) throw error
-      return { errors: error.issues.slice(0, mostErrors).map(({ field, message }) => ({ field, detail: message })) }
+      return { errors: describeIssues(error) }
     }
   },
 })

@@ -10,7 +10,7 @@ import {
   readObject,
   readTexts,
   withMember,
-} from './rule-json.ts'
+} from '../rules/rule-json.ts'
 
 /** How many have to approve, from which roles, and in which order. */
 export function ApprovalSteps({

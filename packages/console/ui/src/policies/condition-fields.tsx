@@ -4,8 +4,6 @@ import type { Answer } from '../api/client.ts'
 import { AddMenu } from '../parts/add-menu.tsx'
 import { ChoiceField, Choices, CountField, LinesField, TextField, Wrong } from '../parts/fields.tsx'
 import { toWords } from '../parts/format.tsx'
-import { MetadataPairs } from './metadata-pairs.tsx'
-import { dayNames } from './policy-words.ts'
 import {
   type Json,
   problemsAt,
@@ -16,7 +14,9 @@ import {
   readObject,
   readTexts,
   withMember,
-} from './rule-json.ts'
+} from '../rules/rule-json.ts'
+import { MetadataPairs } from './metadata-pairs.tsx'
+import { dayNames } from './policy-words.ts'
 
 /** The fields of one condition. */
 export interface ConditionProps {

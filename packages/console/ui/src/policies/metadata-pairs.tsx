@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { TextField, Wrong } from '../parts/fields.tsx'
+import { problemsAt, problemsIn, readObject, withMember } from '../rules/rule-json.ts'
 import type { ConditionProps } from './condition-fields.tsx'
-import { problemsAt, problemsIn, readObject, withMember } from './rule-json.ts'
 
 /** Pairs of metadata, all of which a transfer has to have. */
 export function MetadataPairs({

@@ -3,18 +3,14 @@ import type { Answer } from '../api/client.ts'
 import { AddMenu } from '../parts/add-menu.tsx'
 import { ChoiceField, TextField, Wrong } from '../parts/fields.tsx'
 import { Badge } from '../parts/status.tsx'
+import { type Json, problemsAt, problemsBeside, problemsIn, readObject, withMember } from '../rules/rule-json.ts'
+import type { RuleFormProps } from '../rules/rule-kind.ts'
 import { ApprovalSteps } from './approval-steps.tsx'
 import { conditions } from './condition-fields.tsx'
 import { consequenceTones, describeConditions, describeConsequence } from './policy-words.ts'
-import {
-  type Json,
-  problemsAt,
-  problemsBeside,
-  problemsIn,
-  type RuleProblem,
-  readObject,
-  withMember,
-} from './rule-json.ts'
+
+/** What the members of a policy may be. */
+export type PolicyChoices = Answer<'GET /policies/choices'>
 
 type Kind = Exclude<keyof Policy, 'name' | 'when' | 'inOrder'>
 
@@ -29,17 +25,7 @@ const kindNames = Object.keys(kinds) as Kind[]
 const conditionNames = Object.keys(conditions) as (keyof typeof conditions)[]
 
 /** One policy as a form, with what it means beside it. */
-export function RuleForm({
-  policy,
-  problems,
-  choices,
-  onChange,
-}: {
-  readonly policy: Json
-  readonly problems: readonly RuleProblem[]
-  readonly choices: Answer<'GET /policies/choices'>
-  readonly onChange: (policy: Json) => void
-}) {
+export function RuleForm({ json: policy, problems, choices, onChange }: RuleFormProps<PolicyChoices>) {
   const when = readObject(policy['when'])
   const names = Object.keys(when).filter((name) => Object.hasOwn(conditions, name)) as (keyof typeof conditions)[]
   const kind = kindNames.find((one) => policy[one] !== undefined)
@@ -73,10 +59,10 @@ export function RuleForm({
               <button
                 type="button"
                 className="button"
-                aria-label={`Remove the condition ${title}`}
+                aria-label={`Remove this condition: ${title}`}
                 onClick={() => setWhen(name, undefined)}
               >
-                Remove
+                Remove this condition
               </button>
             </fieldset>
           )
@@ -88,10 +74,10 @@ export function RuleForm({
           )}
           onAdd={(name) => setWhen(name, conditions[name].start(choices))}
         />
-        <Consequence {...{ policy, problems, choices, onChange, kind }} />
+        <Consequence {...{ json: policy, problems, choices, onChange, kind }} />
       </div>
-      <div className="stack">
-        <Meaning policy={policy} />
+      <div className="meaning">
+        <Meaning json={policy} />
         <Wrong of={elsewhere} />
       </div>
     </div>
@@ -99,12 +85,12 @@ export function RuleForm({
 }
 
 function Consequence({
-  policy,
+  json: policy,
   problems,
   choices,
   onChange,
   kind,
-}: Parameters<typeof RuleForm>[0] & { readonly kind: Kind | undefined }) {
+}: RuleFormProps<PolicyChoices> & { readonly kind: Kind | undefined }) {
   const change = (next: Kind) => {
     const others = Object.fromEntries(
       Object.entries(policy).filter(([name]) => !(name in kinds) && (name !== 'inOrder' || next === 'approvals')),
@@ -137,7 +123,7 @@ function Consequence({
 }
 
 /** What a policy means, in words. */
-export function Meaning({ policy }: { readonly policy: Json }) {
+export function Meaning({ json: policy }: { readonly json: Json }) {
   const { kind, words } = describeConsequence(policy)
   return (
     <>

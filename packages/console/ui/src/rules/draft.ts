@@ -3,13 +3,13 @@ import { useEffect, useRef, useState } from 'react'
 import { call } from '../api/client.ts'
 import type { Json, RuleProblem } from './rule-json.ts'
 
-/** One policy of a draft. Its key stays while it is moved and changed. */
+/** One policy or limit of a draft. Its key stays while it is moved and changed. */
 export interface Rule {
   readonly key: number
-  readonly policy: Json
+  readonly json: Json
 }
 
-/** Policies as somebody writes them, in the form and as JSON: the one is the other. */
+/** Policies or limits as somebody writes them, in the form and as JSON: the one is the other. */
 export interface Draft {
   readonly rules: readonly Rule[]
   /** What was written as JSON, letter by letter; with a problem where it is no list of objects: then `rules` are those before. */
@@ -27,38 +27,38 @@ const readJson = (text: string): unknown => {
 /** Says what of a text is no list of objects: what these mean, the server checks. */
 function findProblem(json: unknown): string | undefined {
   if (json instanceof Error) return `It is no JSON: ${json.message}`
-  if (!Array.isArray(json)) return 'It has to be a list of policies.'
+  if (!Array.isArray(json)) return 'It has to be a list.'
   const at = json.findIndex((one) => typeof one !== 'object' || one === null || Array.isArray(one))
-  return at === -1 ? undefined : `Entry ${at + 1} is no policy.`
+  return at === -1 ? undefined : `Entry ${at + 1} is no object.`
 }
 
-/** A name that no policy has yet: `large`, then `large-2`. */
-export function findFreeName(wanted: string, rules: readonly Rule[]): string {
+/** A name that none has yet: `large`, then `large-2`. */
+function findFreeName(wanted: string, rules: readonly Rule[]): string {
   let name = wanted
-  for (let at = 2; rules.some(({ policy }) => policy['name'] === name); at += 1) name = `${wanted}-${at}`
+  for (let at = 2; rules.some(({ json }) => json['name'] === name); at += 1) name = `${wanted}-${at}`
   return name
 }
 
-/** What is written of policies, and what can be done with it. */
-export function useDraft(policies: readonly Json[]) {
-  const keys = useRef(policies.length)
-  const [draft, setDraft] = useState<Draft>({ rules: policies.map((policy, key) => ({ key, policy })) })
+/** What is written, and what can be done with it. */
+export function useDraft(begun: readonly Json[]) {
+  const keys = useRef(begun.length)
+  const [draft, setDraft] = useState<Draft>({ rules: begun.map((json, key) => ({ key, json })) })
   const { rules, written } = draft
   const set = (next: readonly Rule[]) => setDraft({ rules: next })
-  const make = (policy: Json): Rule => {
+  const make = (json: Json): Rule => {
     keys.current += 1
-    return { key: keys.current, policy }
+    return { key: keys.current, json }
   }
   return {
     rules,
     /** What is wrong with the text. */
     problem: written?.problem,
     /** Undefined where the text has a problem. */
-    policies: written?.problem === undefined ? rules.map(({ policy }) => policy) : undefined,
+    list: written?.problem === undefined ? rules.map(({ json }) => json) : undefined,
     text:
       written?.text ??
       JSON.stringify(
-        rules.map(({ policy }) => policy),
+        rules.map(({ json }) => json),
         null,
         2,
       ),
@@ -67,12 +67,12 @@ export function useDraft(policies: readonly Json[]) {
       const problem = findProblem(json)
       setDraft({ rules: problem === undefined ? (json as Json[]).map(make) : rules, written: { text, problem } })
     },
-    change: (key: number, policy: Json) => set(rules.map((one) => (one.key === key ? { key, policy } : one))),
-    /** Adds a policy behind another one, or at the end, and gives its key. */
-    add(policy: Json, behind?: number): number {
+    change: (key: number, json: Json) => set(rules.map((one) => (one.key === key ? { key, json } : one))),
+    /** Adds one behind another one, or at the end, and gives its key. */
+    add(json: Json, behind?: number): number {
       const at = behind === undefined ? rules.length : rules.findIndex(({ key }) => key === behind) + 1
-      const name = findFreeName(String(policy['name']), rules)
-      const added = make({ ...policy, name })
+      const name = findFreeName(String(json['name']), rules)
+      const added = make({ ...json, name })
       set(rules.toSpliced(at, 0, added))
       return added.key
     },
@@ -103,16 +103,22 @@ export interface DraftProblems {
 
 const pauseMs = 300
 
-/** Asks the server, which reads policies as the engine does, what is wrong with a draft, whenever somebody pauses. */
-export function useProblems(rules: readonly Rule[], expectedVersion: number): DraftProblems | undefined {
+/** Asks the server, which reads a draft as the engine does, what is wrong with it, whenever somebody pauses. */
+export function useProblems(
+  rules: readonly Rule[],
+  kind: 'policies' | 'limits',
+  expectedVersion: number,
+): DraftProblems | undefined {
   const settled = useSettled(rules, pauseMs)
   const check = useQuery<DraftProblems>({
-    queryKey: ['policy check', expectedVersion, settled],
+    queryKey: ['check', kind, expectedVersion, settled],
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: (before) => before,
     async queryFn({ signal }) {
-      const body = { policies: settled.map(({ policy }) => ({ ...policy })), expectedVersion }
-      const { errors } = await call('POST /policies/check', { body, signal })
+      const list = settled.map(({ json }) => ({ ...json }))
+      const { errors } = await (kind === 'limits'
+        ? call('POST /limits/check', { body: { limits: list }, signal })
+        : call('POST /policies/check', { body: { policies: list, expectedVersion }, signal }))
       return sort(errors, settled)
     },
   })
@@ -126,7 +132,7 @@ function sort(
   const byRule = new Map<number, RuleProblem[]>()
   const general: string[] = []
   for (const { field, detail } of errors) {
-    const [, at = '', path = ''] = /^policies\.(\d+)(?:\.(.+))?$/.exec(field) ?? []
+    const [, at = '', path = ''] = /^(?:policies|limits)\.(\d+)(?:\.(.+))?$/.exec(field) ?? []
     const rule = at === '' ? undefined : rules[Number(at)]
     if (rule === undefined) general.push(detail)
     else byRule.set(rule.key, [...(byRule.get(rule.key) ?? []), { path, detail }])
