@@ -106,7 +106,7 @@ export const PolicyPayment = {
   asks: ({ newCounterparty, lookalike }: PaymentConditions): boolean =>
     newCounterparty !== undefined || lookalike !== undefined,
   daysOf,
-  /** Most days that a transfer may look back. */
+  /** Most days of `lookalike`. */
   longestDays,
   matches,
   describe,

@@ -28,7 +28,7 @@ const applies = (when: PolicyConditions, judged = transfer, now = facts.now): bo
 describe('a policy', () => {
   it('is refused with every member that breaks a rule', () => {
     const when = {
-      amounts: { USD: { from: 'ten', below: '-1' }, XXX: { from: '1' } },
+      amounts: { USD: { from: 'ten', below: '-1' }, NOK: { from: '1' } },
       time: { zone: 'Berlin', from: '25:00' },
       ...{ rails: ['wire', 'pigeon'], lookalike: { days: 32 } },
     }
@@ -45,7 +45,7 @@ describe('a policy', () => {
     }
     expect(fields().toSorted()).toEqual([
       ...['0.approvals.0.count', '0.approvals.0.roles.0', '0.approvals.1.count', '0.name'],
-      ...['0.when.amounts.USD.below', '0.when.amounts.USD.from', '0.when.amounts.XXX', '0.when.lookalike.days'],
+      ...['0.when.amounts.NOK', '0.when.amounts.USD.below', '0.when.amounts.USD.from', '0.when.lookalike.days'],
       ...['0.when.rails.1', '0.when.time.from', '0.when.time.zone', '1', '1.name', '1.name', '1.refuse'],
     ])
   })

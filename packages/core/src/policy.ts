@@ -197,7 +197,7 @@ export interface PolicyChoices {
   /** IANA names. Others that this process knows are taken, too. */
   readonly zones: readonly string[]
   readonly newCounterparty: readonly NewCounterpartyScope[]
-  /** Most days that `lookalike` looks back. */
+  /** Most days that `lookalike` may ask for. */
   readonly mostDays: number
   /** Most steps of approvals. */
   readonly mostSteps: number

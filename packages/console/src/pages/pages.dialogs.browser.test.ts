@@ -50,22 +50,7 @@ const decide = (verb: 'Approve' | 'Reject'): Dialog => ({
   },
 })
 
-const dialogsOf = ({ blocked, held, operated, canceled }: Story & { operated: string; canceled: string }) => ({
-  'approvals-chosen': { path: '/approvals', open: chooseAll },
-  'approve-many': decide('Approve'),
-  'reject-many': decide('Reject'),
-  'bulk-menu': {
-    path: '/transfers?accountId=acme&stage=queued',
-    open: (page: Page) => page.getByRole('button', { name: /Act on all of these/ }).click(),
-  },
-  'bulk-hold': { path: '/transfers?accountId=acme&stage=queued', open: (page: Page) => act(page, 'Hold') },
-  'bulk-unfit': { path: '/transfers?accountId=globex', open: (page: Page) => act(page, 'Hold') },
-  'bulk-cancel': { path: '/transfers?accountId=acme&stage=queued', open: (page: Page) => act(page, 'Cancel') },
-  resolve: of(blocked, 'Resolve'),
-  release: of(operated, 'Release'),
-  cancel: of(held[0] ?? '', 'Cancel'),
-  reject: of(held[0] ?? '', 'Reject'),
-  resubmit: of(canceled, 'Resubmit'),
+const editors: Readonly<Record<string, Dialog>> = {
   'policy-editor': {
     path: '/policies',
     async open(page: Page) {
@@ -120,6 +105,25 @@ const dialogsOf = ({ blocked, held, operated, canceled }: Story & { operated: st
       await page.getByRole('button', { name: 'Set them …' }).scrollIntoViewIfNeeded()
     },
   },
+}
+
+const dialogsOf = ({ blocked, held, operated, canceled }: Story & { operated: string; canceled: string }) => ({
+  'approvals-chosen': { path: '/approvals', open: chooseAll },
+  'approve-many': decide('Approve'),
+  'reject-many': decide('Reject'),
+  'bulk-menu': {
+    path: '/transfers?accountId=acme&stage=queued',
+    open: (page: Page) => page.getByRole('button', { name: /Act on all of these/ }).click(),
+  },
+  'bulk-hold': { path: '/transfers?accountId=acme&stage=queued', open: (page: Page) => act(page, 'Hold') },
+  'bulk-unfit': { path: '/transfers?accountId=globex', open: (page: Page) => act(page, 'Hold') },
+  'bulk-cancel': { path: '/transfers?accountId=acme&stage=queued', open: (page: Page) => act(page, 'Cancel') },
+  resolve: of(blocked, 'Resolve'),
+  release: of(operated, 'Release'),
+  cancel: of(held[0] ?? '', 'Cancel'),
+  reject: of(held[0] ?? '', 'Reject'),
+  resubmit: of(canceled, 'Resubmit'),
+  ...editors,
 })
 
 describePages(

@@ -44,7 +44,7 @@ const showChoices = route({
       currencies: names.meta({ description: 'Those that a transfer can move, or that something that moves is worth.' }),
       ...{ flows: names, rails: names, days: names, newCounterparty: names },
       zones: names.meta({ description: 'IANA names of time zones; others that the server knows are taken, too.' }),
-      mostDays: z.int().meta({ description: 'Most days that `lookalike` looks back.' }),
+      mostDays: z.int().meta({ description: 'Most days that `lookalike` may ask for.' }),
       mostSteps: z.int().meta({ description: 'Most steps of approvals.' }),
       mostApprovals: z.int().meta({ description: 'Most approvals of one step.' }),
     }),
