@@ -105,6 +105,7 @@ const lines = [
   ],
   ...[
     '/transfers/by-remote-id?remoteId=remote-7',
+    '/transfers/with-key?idempotencyKey=key-7',
     '/transfers/stuck',
     '/transfers/stuck?accountId=acct-10',
     '/transfers/totals?accountId=acct-7',
@@ -120,6 +121,8 @@ const lines = [
     '/sending',
     '/stats',
     '/policies',
+    '/limits',
+    '/limits/uses',
     '/audit',
     '/subscriptions',
   ],

@@ -68,7 +68,8 @@ describe('the role of the database', async () => {
     const batch = await worker.createBatch()
     for (const { path } of routes.filter(({ method }) => method === 'get')) {
       const filled = path.replace(':transferId', id).replace(':batchId', batch.id).replace(':accountId', 'acme')
-      const query = path.endsWith('/by-key') ? `?accountId=acme&idempotencyKey=${id}` : ''
+      const account = path.endsWith('/by-key') ? '?accountId=acme&' : '?'
+      const query = /\/(by|with)-key$/.test(path) ? `${account}idempotencyKey=${id}` : ''
       const line = `${filled}${path.endsWith('/by-remote-id') ? '?remoteId=r' : query}`
       expect([line, await worker.call('GET', line)]).toEqual([line, 200])
       expect([line, await reader.call('GET', line)]).toEqual([line, 200])

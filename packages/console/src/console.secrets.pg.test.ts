@@ -58,7 +58,8 @@ describe('no answer', async () => {
           .replace(':batchId', batch.id)
           .replace(':accountId', 'acme')
         const byKey = path.endsWith('by-key') ? `?accountId=acme&idempotencyKey=${transfer.idempotencyKey}` : ''
-        const query = path.endsWith('by-remote-id') ? '?remoteId=r' : byKey
+        const withKey = path.endsWith('with-key') ? `?idempotencyKey=${transfer.idempotencyKey}` : byKey
+        const query = path.endsWith('by-remote-id') ? '?remoteId=r' : withKey
         expect([path, await ask(`${method.toUpperCase()} ${filled}${query}`)]).toEqual([path, 200])
       }
     }

@@ -18,6 +18,7 @@ const bodies: Readonly<Record<string, Json | undefined>> = {
   listTransfers: undefined,
   findTransfer: undefined,
   findTransfersByRemoteId: undefined,
+  findTransfersByKey: undefined,
   totalTransfers: undefined,
   listStuckTransfers: undefined,
   showTransfer: undefined,
@@ -65,11 +66,19 @@ const bodies: Readonly<Record<string, Json | undefined>> = {
   exportTransfers: undefined,
   listApprovals: undefined,
   tryPolicies: { policies: [] },
+  showPolicyChoices: undefined,
+  checkPolicies: { policies: [] },
+  showLimits: undefined,
+  showLimitUses: undefined,
+  setLimits: { reason, expectedVersion: 0, limits: [], clear: true },
+  showLimitChoices: undefined,
+  checkLimits: { limits: [] },
 }
 
 const queries: Readonly<Record<string, string>> = {
   findTransfer: '?accountId=acme&idempotencyKey=known',
   findTransfersByRemoteId: '?remoteId=r',
+  findTransfersByKey: '?idempotencyKey=known',
 }
 
 /** Routes whose permission is that of whoever asks. */
@@ -110,7 +119,17 @@ describe('every route', async () => {
         'approveBatch',
       ],
     ])
-    expect(idsOf('configure')).toEqual([...['configureAccount', 'setPolicies', 'removeSubscription', 'tryPolicies']])
+    expect(idsOf('configure')).toEqual([
+      ...[
+        'configureAccount',
+        'setPolicies',
+        'removeSubscription',
+        'tryPolicies',
+        'checkPolicies',
+        'setLimits',
+        'checkLimits',
+      ],
+    ])
     expect(routes.filter(({ about }) => about === 'anybody').map(({ id }) => id)).toEqual(ofAnybody)
   })
 

@@ -2,7 +2,9 @@ import { accountRoutes } from './accounts/routes.ts'
 import { auditRoutes } from './audit/routes.ts'
 import { batchRoutes } from './batches/routes.ts'
 import { gatewayRoutes } from './gateways/routes.ts'
+import { limitRoutes } from './limits/routes.ts'
 import { operationRoutes } from './operations/routes.ts'
+import { policyChecks } from './policies/check.ts'
 import { policyRoutes } from './policies/routes.ts'
 import { policyTrials } from './policies/trial.ts'
 import type { Route } from './routing/route.ts'
@@ -30,4 +32,6 @@ export const routes = [
   ...transferFiles,
   ...approvalRoutes,
   ...policyTrials,
+  ...policyChecks,
+  ...limitRoutes,
 ] as const satisfies readonly Route[]

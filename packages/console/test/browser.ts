@@ -102,3 +102,9 @@ export async function act(page: Page, button: string, verb: string, reason: stri
   await dialog.getByRole('textbox', { name: /Reason|Note/ }).fill(reason)
   await dialog.getByRole('button', { name: verb, exact: true }).click()
 }
+
+/** Adds a policy to those that somebody changes, by the name of its template. */
+export async function addPolicy(page: Page, template: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add a policy' }).click()
+  await page.getByRole('menuitem', { name: template, exact: true }).click()
+}

@@ -88,7 +88,12 @@ export type { LoopProgress } from './ports/work.ts'
 export * from './ports/work-options.ts'
 export type { PostalAddress } from './postal-address.ts'
 export * from './quote.ts'
-export { type LimitKey, type LimitSpan, SumLimit } from './sum-limit.ts'
+export {
+  type LimitKey,
+  type LimitSpan,
+  SumLimit,
+  type SumLimitChoices,
+} from './sum-limit.ts'
 export * from './transfer.ts'
 export { type FlowLeg, type FlowLegs, type KnownAddressTypes, TransferFlow, transferFlows } from './transfer-flow.ts'
 export { type IdentifiedReturn, type ReturnedAmount, TransferReturn } from './transfer-return.ts'

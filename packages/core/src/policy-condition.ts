@@ -7,6 +7,7 @@ import { type KnownPayees, paysOneOf, setOf } from './policy-payee.ts'
 import {
   type LookalikeCondition,
   type NewCounterpartyScope,
+  newCounterpartyScopes,
   type PaymentFacts,
   PolicyPayment,
 } from './policy-payment.ts'
@@ -151,7 +152,7 @@ function matches(when: PolicyConditions, transfer: JudgedTransfer, facts: Policy
   )
 }
 
-const { refuse, readMembers, readText, readId, readList, wordOf, nameOf } = PolicyInput
+const { refuse, readEach, readMembers, readText, readId, readList, wordOf, nameOf } = PolicyInput
 
 const membersOf = <T>(members: Readonly<Record<keyof T, true>>): readonly string[] => Object.keys(members)
 const rangeMembers = membersOf<AmountRange>({ from: true, below: true })
@@ -168,12 +169,15 @@ export interface PolicyReading {
   readonly isStored: boolean
 }
 
-/** What a transfer that a currency is about can move; refuses one that nothing moves, which would never match. */
-function findMoving(currency: string, { valueTypes, transferTypes, pairs }: Catalog, field: string) {
-  const moving = valueTypes.filter(
+/** What a transfer that a currency is about can move. */
+const movingOf = (currency: string, { valueTypes, transferTypes, pairs }: Catalog): readonly ValueType[] =>
+  valueTypes.filter(
     ({ name, peg }) => (name === currency || peg === currency) && transferTypes.some((rail) => pairs(name, rail.name)),
   )
-  const [first, ...others] = moving
+
+/** The same; refuses a currency that nothing moves, which would never match. */
+function findMoving(currency: string, catalog: Catalog, field: string) {
+  const [first, ...others] = movingOf(currency, catalog)
   if (first !== undefined) return [first, ...others] as const
   return refuse(
     field,
@@ -190,12 +194,13 @@ function readRange(given: unknown, at: string, currency: string, { catalog, isSt
   const { from, below } = readMembers(given, rangeMembers, at) as AmountRange
   if (from === undefined && below === undefined) refuse(at, 'must have from, below or both, such as { from: "10000" }')
   const moving = isStored ? [] : findMoving(currency, catalog, at)
-  for (const [name, bound] of Object.entries({ from, below })) {
-    if (bound === undefined) continue
+  const check = (bound: unknown, name: keyof AmountRange) => {
+    if (bound === undefined) return
     if (!isStored) checkBound(bound, `${at}.${name}`, moving)
     const problem = amountProblem(bound)
     if (problem !== undefined) refuse(`${at}.${name}`, problem.message)
   }
+  readEach({ from: () => check(from, 'from'), below: () => check(below, 'below') })
   if (isStored || below === undefined) return { from, below }
   if (Amount.compare({ currency, value: from ?? '0' }, { currency, value: below }) >= 0)
     refuse(at, `is empty: ${from === undefined ? 'no amount is less than below' : 'from is not less than below'}`)
@@ -207,13 +212,15 @@ function readAmounts(value: unknown, field: string, reading: PolicyReading): Pol
   const { valueType, valueTypes } = reading.catalog
   const entries = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
   if (entries.length === 0) return refuse(field, 'must be ranges by currency, such as { USD: { from: "10000" } }')
-  const ranges = new Map<string, AmountRange>()
-  for (const [given, range] of entries) {
+  const seen = new Set<string>()
+  const ranges = PolicyInput.readAll(entries, (entry) => {
+    const [given, range] = entry as readonly [string, unknown]
     const at = `${field}.${given}`
     const currency = nameOf(valueType, valueTypes)(given, at)
-    if (ranges.has(currency)) refuse(at, `is ${currency} again`)
-    ranges.set(currency, readRange(range, at, currency, reading))
-  }
+    if (seen.has(currency)) refuse(at, `is ${currency} again`)
+    seen.add(currency)
+    return [currency, readRange(range, at, currency, reading)] as const
+  })
   return Object.fromEntries(ranges)
 }
 
@@ -232,15 +239,19 @@ const isTime = (value: unknown, last: string): boolean =>
 function readTime(value: unknown, field: string, isStored: boolean): PolicyTime | undefined {
   if (value === undefined) return undefined
   const { zone, from, to, days } = readMembers(value, timeMembers, field) as Record<keyof PolicyTime, unknown>
-  if (from !== undefined && !isTime(from, '')) refuse(`${field}.from`, 'must be a time such as 18:00')
-  if (to !== undefined && !isTime(to, '24:00')) refuse(`${field}.to`, 'must be a time such as 08:00, or 24:00')
-  if ((from ?? '00:00') === (to ?? '24:00')) refuse(`${field}.to`, 'is the same as from, so no time is in between')
-  return {
-    zone: isStored ? readText(zone, `${field}.zone`) : readZone(zone, `${field}.zone`),
-    from: from as string | undefined,
-    to: to as string | undefined,
-    days: readList(days, `${field}.days`, 7, wordOf(policyDays)),
+  const readOne = (one: unknown, name: 'from' | 'to') => {
+    const [last, such] = name === 'from' ? ['', '18:00'] : ['24:00', '08:00, or 24:00']
+    if (one !== undefined && !isTime(one, last)) refuse(`${field}.${name}`, `must be a time such as ${such}`)
+    if (name === 'to' && (from ?? '00:00') === (one ?? '24:00'))
+      refuse(`${field}.to`, 'is the same as from, so no time is in between')
+    return one as string | undefined
   }
+  return readEach<PolicyTime>({
+    zone: () => (isStored ? readText(zone, `${field}.zone`) : readZone(zone, `${field}.zone`)),
+    from: () => readOne(from, 'from'),
+    to: () => readOne(to, 'to'),
+    days: () => readList(days, `${field}.days`, 7, wordOf(policyDays)),
+  })
 }
 
 function readZone(zone: unknown, field: string): string {
@@ -259,26 +270,38 @@ function readConditions(value: unknown, field: string, reading: PolicyReading): 
   const at = (name: keyof PolicyConditions) => `${field}.${name}`
   const { catalog, isStored } = reading
   const { counterpartyInFull } = when
-  if (counterpartyInFull !== undefined && typeof counterpartyInFull !== 'boolean')
-    refuse(at('counterpartyInFull'), 'must be true or false')
   const readKnown = isStored ? readText : readId
-  const conditions: PolicyConditions = {
-    amounts: readAmounts(when.amounts, at('amounts'), reading),
-    currencies: readCurrencies(when.currencies, at('currencies'), reading),
-    flows: readList(when.flows, at('flows'), maxListed, wordOf(transferFlows)),
-    rails: readList(when.rails, at('rails'), maxListed, nameOf(catalog.transferType, catalog.transferTypes)),
-    accounts: readList(when.accounts, at('accounts'), maxListed, readKnown),
-    counterparties: readList(when.counterparties, at('counterparties'), maxListed, readKnown),
-    counterpartyInFull: counterpartyInFull as boolean | undefined,
-    metadata: Metadata.parse(when.metadata, at('metadata')),
-    time: readTime(when.time, at('time'), isStored),
-    newCounterparty: PolicyPayment.readScope(when.newCounterparty, at('newCounterparty')),
-    lookalike: PolicyPayment.readLookalike(when.lookalike, at('lookalike')),
-  }
+  const conditions = readEach<PolicyConditions>({
+    amounts: () => readAmounts(when.amounts, at('amounts'), reading),
+    currencies: () => readCurrencies(when.currencies, at('currencies'), reading),
+    flows: () => readList(when.flows, at('flows'), maxListed, wordOf(transferFlows)),
+    rails: () => readList(when.rails, at('rails'), maxListed, nameOf(catalog.transferType, catalog.transferTypes)),
+    accounts: () => readList(when.accounts, at('accounts'), maxListed, readKnown),
+    counterparties: () => readList(when.counterparties, at('counterparties'), maxListed, readKnown),
+    counterpartyInFull: () =>
+      counterpartyInFull === undefined || typeof counterpartyInFull === 'boolean'
+        ? counterpartyInFull
+        : refuse(at('counterpartyInFull'), 'must be true or false'),
+    metadata: () => Metadata.parse(when.metadata, at('metadata')),
+    time: () => readTime(when.time, at('time'), isStored),
+    newCounterparty: () => PolicyPayment.readScope(when.newCounterparty, at('newCounterparty')),
+    lookalike: () => PolicyPayment.readLookalike(when.lookalike, at('lookalike')),
+  })
   // A member that is there and says nothing, as null, would widen the policy to every transfer.
   const forgotten = Object.keys(when).find((name) => conditions[name as keyof PolicyConditions] === undefined)
   return forgotten === undefined ? conditions : refuse(`${field}.${forgotten}`, 'is empty; leave it out for any')
 }
+
+/** What a form offers for the members of conditions. */
+const choicesOf = (catalog: Catalog) => ({
+  currencies: catalog.valueTypes.flatMap(({ name }) => (movingOf(name, catalog).length === 0 ? [] : [name])),
+  flows: transferFlows,
+  rails: catalog.transferTypes.map(({ name }) => name),
+  days: policyDays,
+  zones: [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])],
+  newCounterparty: newCounterpartyScopes,
+  mostDays: PolicyPayment.longestDays,
+})
 
 /** Rules of the conditions of policies. */
 export const PolicyConditions = {
@@ -287,6 +310,8 @@ export const PolicyConditions = {
    * @throws OutlayError `invalid_request`, `metadata_too_large` with the field
    */
   parse: readConditions,
+  /** What a form offers for the members of conditions: what `parse` takes. */
+  choices: choicesOf,
   /** A transfer with the names of this catalog, whatever it was stored with. */
   rename: (transfer: JudgedTransfer, catalog: Catalog): JudgedTransfer => ({
     ...transfer,

@@ -1,4 +1,4 @@
-import { OutlayError } from './error.ts'
+import { type Issue, OutlayError } from './error.ts'
 import { isStorable } from './input.ts'
 
 /** Most entries of a list in a policy. */
@@ -6,6 +6,23 @@ export const maxListed = 1_000
 
 const refuse = (field: string, message: string): never => {
   throw OutlayError.fromIssues([{ field, code: 'invalid_request', message }])
+}
+
+/** Reads several members. What is broken in any of them is refused at once, so that a form shows it beside each. */
+function readEach<T extends object>(reads: { readonly [Name in keyof T]: () => T[Name] }): T {
+  const issues: Issue[] = []
+  const read: Partial<T> = {}
+  for (const name of Object.keys(reads) as (keyof T)[]) {
+    try {
+      read[name] = reads[name]()
+    } catch (error) {
+      if (!OutlayError.is(error)) throw error
+      issues.push(...error.issues)
+    }
+  }
+  const [first, ...others] = issues
+  if (first !== undefined) throw OutlayError.fromIssues([first, ...others])
+  return read as T
 }
 
 const isPlain = (value: object): boolean => {
@@ -36,13 +53,34 @@ const readId = (value: unknown, field: string): string =>
     ? value
     : refuse(field, 'must be an id as requests give it: 1 to 255 visible ASCII characters, without spaces')
 
+const readAll = <T>(values: readonly unknown[], read: (one: unknown, at: number) => T): readonly T[] =>
+  Object.values(readEach<Record<number, T>>(Array.from(values, (one, at) => () => read(one, at))))
+
+const givenName = (value: unknown): unknown => (value as { readonly name?: unknown } | null | undefined)?.name
+
+/** Reads a list whose entries have a name each, and no two the same. */
+function readNamed<T>(
+  values: readonly unknown[],
+  read: (one: unknown, at: number) => T,
+  refuseAgain: (at: number) => never,
+): readonly T[] {
+  const names = Array.from(values, givenName)
+  return readAll(values, (one, at) => {
+    const isAgain = names[at] !== undefined && names.indexOf(names[at]) < at
+    return readEach<{ readonly entry: T; readonly isNew: boolean }>({
+      entry: () => read(one, at),
+      isNew: () => !isAgain || refuseAgain(at),
+    }).entry
+  })
+}
+
 function readList<T>(value: unknown, field: string, most: number, read: (one: unknown, field: string) => T) {
   if (value === undefined) return undefined
   // An empty list would match nothing: a rule that is never applied.
   if (!Array.isArray(value) || value.length === 0 || value.length > most)
     return refuse(field, `must be a list of 1 to ${most}; leave it out for any`)
   // A hole in the list is read, and refused, too.
-  return Array.from(value, (one: unknown, at) => read(one, `${field}.${at}`))
+  return readAll(value, (one, at) => read(one, `${field}.${at}`))
 }
 
 const wordOf =
@@ -58,4 +96,15 @@ const nameOf =
     refuse(field, `must be one of ${known.map(({ name }) => name).join(', ')}`)
 
 /** Reads what a policy has, member by member; each throws `invalid_request` with the field, and says what to write. */
-export const PolicyInput = { refuse, readMembers, readText, readId, readList, wordOf, nameOf } as const
+export const PolicyInput = {
+  refuse,
+  readEach,
+  readAll,
+  readNamed,
+  readMembers,
+  readText,
+  readId,
+  readList,
+  wordOf,
+  nameOf,
+} as const

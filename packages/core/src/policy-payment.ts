@@ -106,6 +106,8 @@ export const PolicyPayment = {
   asks: ({ newCounterparty, lookalike }: PaymentConditions): boolean =>
     newCounterparty !== undefined || lookalike !== undefined,
   daysOf,
+  /** Most days of `lookalike`. */
+  longestDays,
   matches,
   describe,
 } as const

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCatalog, defaultCatalog } from './catalog.ts'
+import type { OutlayError } from './error.ts'
 import { evaluatePolicies, Policy } from './policy.ts'
 import type { JudgedTransfer, PolicyConditions } from './policy-condition.ts'
 import type { KnownPayees } from './policy-payee.ts'
@@ -25,6 +26,41 @@ const applies = (when: PolicyConditions, judged = transfer, now = facts.now): bo
 }
 
 describe('a policy', () => {
+  it('is refused with every member that breaks a rule', () => {
+    const when = {
+      amounts: { USD: { from: 'ten', below: '-1' }, NOK: { from: '1' } },
+      time: { zone: 'Berlin', from: '25:00' },
+      ...{ rails: ['wire', 'pigeon'], lookalike: { days: 32 } },
+    }
+    const bad = [
+      { name: 'A b', when, approvals: [{ count: 0, roles: [' x'] }, { count: 11 }] },
+      { name: 'A b', hold: 'h', refuse: '' },
+    ]
+    const fields = () => {
+      try {
+        return read(...bad).map(({ name }) => name)
+      } catch (error) {
+        return (error as OutlayError).issues.map(({ field }) => field)
+      }
+    }
+    expect(fields().toSorted()).toEqual([
+      ...['0.approvals.0.count', '0.approvals.0.roles.0', '0.approvals.1.count', '0.name'],
+      ...['0.when.amounts.NOK', '0.when.amounts.USD.below', '0.when.amounts.USD.from', '0.when.lookalike.days'],
+      ...['0.when.rails.1', '0.when.time.from', '0.when.time.zone', '1', '1.name', '1.name', '1.refuse'],
+    ])
+  })
+
+  it('may have every choice that a form offers', () => {
+    const { currencies, flows, rails, days, zones, newCounterparty, mostDays, mostSteps, mostApprovals } =
+      Policy.choices(defaultCatalog)
+    const approvals = Array(mostSteps).fill({ count: mostApprovals })
+    for (const zone of zones) expect(() => read({ name: 'p', when: { time: { zone, days } }, approvals })).not.toThrow()
+    const when = { currencies, flows, rails, lookalike: { days: mostDays } }
+    for (const scope of newCounterparty)
+      expect(read({ name: 'p', when: { ...when, newCounterparty: scope }, approvals })).toMatchObject([{ when }])
+    for (const currency of currencies) read({ name: 'p', when: { amounts: { [currency]: { from: '1' } } }, hold: 'h' })
+  })
+
   it('of a time in a zone that this process does not know, and another did, applies', () => {
     const stored: Policy = { name: 'p', when: { time: { zone: 'Mars/Olympus_Mons' } }, hold: 'h' }
     expect(evaluatePolicies([stored], transfer, facts)).toMatchObject({ holds: [{ policy: 'p' }] })

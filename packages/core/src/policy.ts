@@ -3,7 +3,11 @@ import type { Catalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
 import { type JudgedTransfer, PolicyConditions, type PolicyFacts, type PolicyReading } from './policy-condition.ts'
 import { maxListed, PolicyInput } from './policy-input.ts'
-import { PolicyPayment } from './policy-payment.ts'
+import { type NewCounterpartyScope, PolicyPayment } from './policy-payment.ts'
+import type { PolicyDay } from './policy-time.ts'
+import type { TransferFlow } from './transfer-flow.ts'
+import type { TransferTypeName } from './transfer-type.ts'
+import type { ValueTypeName } from './value-type.ts'
 
 /** A rule about transfers. It has exactly one of `approvals`, `hold`, `screen` and `refuse`. */
 export interface Policy {
@@ -120,7 +124,7 @@ const maxPolicies = 100
 const maxSteps = 10
 const maxCount = 10
 
-const { refuse, readMembers, readText, readList } = PolicyInput
+const { refuse, readEach, readMembers, readText, readList } = PolicyInput
 
 const policyMembers = Object.keys({
   ...{ name: true, when: true, approvals: true, inOrder: true, hold: true, screen: true, refuse: true },
@@ -129,9 +133,13 @@ const stepMembers = Object.keys({ count: true, roles: true } satisfies Record<ke
 
 function readStep(value: unknown, field: string, { isStored }: PolicyReading): ApprovalStep {
   const { count, roles } = readMembers(value, stepMembers, field) as ApprovalStep
-  if (count !== undefined && !(Number.isInteger(count) && count >= 1 && count <= maxCount))
-    refuse(`${field}.count`, `must be a whole number from 1 to ${maxCount}`)
-  return { count, roles: readList(roles, `${field}.roles`, maxListed, isStored ? readText : readRole) }
+  return readEach<ApprovalStep>({
+    count: () =>
+      count === undefined || (Number.isInteger(count) && count >= 1 && count <= maxCount)
+        ? count
+        : refuse(`${field}.count`, `must be a whole number from 1 to ${maxCount}`),
+    roles: () => readList(roles, `${field}.roles`, maxListed, isStored ? readText : readRole),
+  })
 }
 
 /** A role that is spelled with spaces around it would be nobody's. */
@@ -143,30 +151,65 @@ function readRole(value: unknown, field: string): string {
 function readPolicy(value: unknown, field: string, reading: PolicyReading): Policy {
   const given = readMembers(value, policyMembers, field) as Readonly<Record<keyof Policy, unknown>>
   const { name, when, approvals, inOrder, hold, screen, refuse: why } = given
-  if (typeof name !== 'string' || !/^[a-z0-9_.-]{1,63}$/.test(name))
-    return refuse(`${field}.name`, 'must be 1 to 63 of a-z, 0-9, "_", "." and "-"')
-  if ([approvals, hold, screen, why].filter((one) => one !== undefined).length !== 1)
-    return refuse(field, 'must have exactly one of approvals, hold, screen and refuse')
-  if (inOrder !== undefined && (typeof inOrder !== 'boolean' || approvals === undefined))
-    return refuse(`${field}.inOrder`, 'must be true or false, beside approvals')
-  return {
-    name,
-    when: PolicyConditions.parse(when, `${field}.when`, reading),
-    approvals: readList(approvals, `${field}.approvals`, maxSteps, (one, at) => readStep(one, at, reading)),
-    inOrder,
-    hold: hold === undefined ? undefined : readText(hold, `${field}.hold`),
-    screen: screen === undefined ? undefined : readText(screen, `${field}.screen`),
-    refuse: why === undefined ? undefined : readText(why, `${field}.refuse`),
-  }
+  const readWhy = (text: unknown, member: keyof Policy) =>
+    text === undefined ? undefined : readText(text, `${field}.${member}`)
+  const { policy } = readEach<{ readonly policy: Policy; readonly isOne: boolean }>({
+    policy: () =>
+      readEach<Policy>({
+        name: () =>
+          typeof name === 'string' && /^[a-z0-9_.-]{1,63}$/.test(name)
+            ? name
+            : refuse(`${field}.name`, 'must be 1 to 63 of a-z, 0-9, "_", "." and "-"'),
+        when: () => PolicyConditions.parse(when, `${field}.when`, reading),
+        approvals: () => readList(approvals, `${field}.approvals`, maxSteps, (one, at) => readStep(one, at, reading)),
+        inOrder: () =>
+          inOrder === undefined || (typeof inOrder === 'boolean' && approvals !== undefined)
+            ? inOrder
+            : refuse(`${field}.inOrder`, 'must be true or false, beside approvals'),
+        hold: () => readWhy(hold, 'hold'),
+        screen: () => readWhy(screen, 'screen'),
+        refuse: () => readWhy(why, 'refuse'),
+      }),
+    isOne: () =>
+      [approvals, hold, screen, why].filter((one) => one !== undefined).length === 1 ||
+      refuse(field, 'must have exactly one of approvals, hold, screen and refuse'),
+  })
+  return policy
 }
 
 function readAll(value: unknown, reading: PolicyReading): readonly Policy[] {
   if (!Array.isArray(value) || value.length > maxPolicies)
     return refuse('policies', `must be a list of at most ${maxPolicies} policies`)
-  const policies = Array.from(value, (one: unknown, at) => readPolicy(one, String(at), reading))
-  const again = policies.findIndex(({ name }, at) => policies.findIndex((one) => one.name === name) < at)
-  return again === -1 ? policies : refuse(`${again}.name`, 'is that of another policy')
+  return PolicyInput.readNamed(
+    value,
+    (one, at) => readPolicy(one, String(at), reading),
+    (at) => refuse(`${at}.name`, 'is that of another policy'),
+  )
 }
+
+/** What the members of a policy may be, for a form. */
+export interface PolicyChoices {
+  /** Those that a transfer can move, or that something that moves is worth. */
+  readonly currencies: readonly ValueTypeName[]
+  readonly flows: readonly TransferFlow[]
+  readonly rails: readonly TransferTypeName[]
+  readonly days: readonly PolicyDay[]
+  /** IANA names. Others that this process knows are taken, too. */
+  readonly zones: readonly string[]
+  readonly newCounterparty: readonly NewCounterpartyScope[]
+  /** Most days that `lookalike` may ask for. */
+  readonly mostDays: number
+  /** Most steps of approvals. */
+  readonly mostSteps: number
+  /** Most approvals of one step. */
+  readonly mostApprovals: number
+}
+
+const choicesOf = (catalog: Catalog): PolicyChoices => ({
+  ...PolicyConditions.choices(catalog),
+  mostSteps: maxSteps,
+  mostApprovals: maxCount,
+})
 
 /** Stored policies as this release and its catalog read them, or a sentence that says what of them is unknown. */
 export type StoredPolicies =
@@ -188,7 +231,7 @@ function readStored(stored: unknown, catalog: Catalog): StoredPolicies {
 export const Policy = {
   /**
    * Reads a list of policies, a hundred at most; names of the catalog come out canonical.
-   * @throws OutlayError `invalid_request` with the field, such as `0.when.amounts.USD.from`
+   * @throws OutlayError `invalid_request`, `metadata_too_large` with every field that breaks a rule, such as `0.when.amounts.USD.from`
    */
   parseAll: (value: unknown, catalog: Catalog): readonly Policy[] => readAll(value, { catalog, isStored: false }),
   /**
@@ -197,6 +240,8 @@ export const Policy = {
    * that is passed over would hold nothing.
    */
   readStored,
+  /** What a form offers for the members of a policy: what `parseAll` takes with this catalog. */
+  choices: choicesOf,
   /** What policies ask for of a transfer, once `readStored` has read them. */
   judge: judgePolicies,
 } as const

@@ -3,6 +3,7 @@ import type { Catalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
 import { isStorable } from './input.ts'
 import { checkNames } from './option-names.ts'
+import { PolicyInput } from './policy-input.ts'
 
 /** How long a limit on sums counts before it starts at nothing again: an hour, a day or a month of the calendar. */
 export const limitSpans = ['hour', 'day', 'month'] as const
@@ -49,6 +50,15 @@ export interface CountedSum extends Omit<SumLimit, 'most' | 'per'> {
   readonly per: readonly LimitKey[]
 }
 
+/** What the members of a limit may be, for a form. */
+export interface SumLimitChoices {
+  readonly currencies: readonly string[]
+  readonly spans: readonly LimitSpan[]
+  readonly keys: readonly LimitKey[]
+  /** `UTC`, and IANA names with their place. */
+  readonly zones: readonly string[]
+}
+
 const members = ['name', 'most', 'span', 'zone', 'per', 'accounts', 'counterparties', 'gateways']
 const maxLimits = 100
 const maxListed = 1_000
@@ -66,7 +76,7 @@ function readList<T extends string>(
   // An empty list would count nothing: a limit that is never reached.
   if (!Array.isArray(value) || value.length === 0 || value.length > maxListed)
     return fail(field, `must be a list of 1 to ${maxListed}; leave it out for all`)
-  return [...new Set(value.map((one, at) => read(one, `${field}.${at}`)))].sort()
+  return [...new Set(PolicyInput.readAll(value, (one, at) => read(one, `${field}.${at}`)))].sort()
 }
 
 const readText = (value: unknown, field: string): string =>
@@ -96,19 +106,19 @@ function readMost(value: unknown, field: string, catalog: Catalog): SumLimit['mo
   const entries = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
   if (entries.length === 0) return fail(field, 'must be sums by currency, such as { USD: "100000" }')
   const known = catalog.valueTypes.map(({ name }) => name).join(', ')
-  const sums = new Map<string, string>()
-  for (const [given, most] of entries) {
+  const seen: string[] = []
+  const sums = PolicyInput.readAll(entries, (entry) => {
+    const [given, most] = entry as readonly [string, unknown]
     const at = `${field}.${given}`
     const currency = catalog.valueType(given)?.name ?? fail(at, `must be one of ${known}`)
     const counted = countedBy(currency, catalog)
-    const before = [...sums.keys()].find(
-      (other) => counted.includes(other) || countedBy(other, catalog).includes(currency),
-    )
+    const before = seen.find((other) => counted.includes(other) || countedBy(other, catalog).includes(currency))
     if (before !== undefined) fail(at, `is counted together with ${before}; give it a limit of its own`)
+    seen.push(currency)
     const problem = amountProblem(most)
     if (problem !== undefined) fail(at, problem.message)
-    sums.set(currency, String(most))
-  }
+    return [currency, String(most)] as const
+  })
   return Object.fromEntries(sums)
 }
 
@@ -132,18 +142,19 @@ function readLimit(value: unknown, field: string, catalog: Catalog): SumLimit {
   const given = value as Readonly<Record<keyof SumLimit, unknown>>
   const at = (name: keyof SumLimit) => `${field}.${name}`
   const { name } = given
-  if (typeof name !== 'string' || !/^[a-z0-9_.-]{1,63}$/.test(name))
-    return fail(at('name'), 'must be 1 to 63 of a-z, 0-9, "_", "." and "-"')
-  const limit: SumLimit = {
-    name,
-    most: readMost(given.most, at('most'), catalog),
-    span: wordOf(limitSpans)(given.span, at('span')),
-    zone: readZone(given.zone, at('zone')),
-    per: readList(given.per, at('per'), wordOf(limitKeys)),
-    accounts: readList(given.accounts, at('accounts'), readText),
-    counterparties: readList(given.counterparties, at('counterparties'), readText),
-    gateways: readList(given.gateways, at('gateways'), readText),
-  }
+  const limit = PolicyInput.readEach<SumLimit>({
+    name: () =>
+      typeof name === 'string' && /^[a-z0-9_.-]{1,63}$/.test(name)
+        ? name
+        : fail(at('name'), 'must be 1 to 63 of a-z, 0-9, "_", "." and "-"'),
+    most: () => readMost(given.most, at('most'), catalog),
+    span: () => wordOf(limitSpans)(given.span, at('span')),
+    zone: () => readZone(given.zone, at('zone')),
+    per: () => readList(given.per, at('per'), wordOf(limitKeys)),
+    accounts: () => readList(given.accounts, at('accounts'), readText),
+    counterparties: () => readList(given.counterparties, at('counterparties'), readText),
+    gateways: () => readList(given.gateways, at('gateways'), readText),
+  })
   // A member that is there and undefined, as of a variable that is not set, would make another limit than was meant.
   const forgotten = Object.keys(given).find((member) => limit[member as keyof SumLimit] === undefined)
   return forgotten === undefined ? limit : fail(`${field}.${forgotten}`, 'is empty; leave it out for all')
@@ -153,15 +164,24 @@ function readLimit(value: unknown, field: string, catalog: Catalog): SumLimit {
 export const SumLimit = {
   /**
    * Reads a list of limits, a hundred at most; currencies come out canonical, and lists sorted.
-   * @throws OutlayError `invalid_request` with the field, such as `0.most.USD`
+   * @throws OutlayError `invalid_request` with every field that breaks a rule, such as `0.most.USD`
    */
   parseAll(value: unknown, catalog: Catalog): readonly SumLimit[] {
     if (!Array.isArray(value) || value.length > maxLimits)
       return fail('limits', `must be a list of at most ${maxLimits} limits`)
-    const limits = value.map((one, at) => readLimit(one, String(at), catalog))
-    const again = limits.findIndex(({ name }, at) => limits.findIndex((one) => one.name === name) < at)
-    return again === -1 ? limits : fail(`${again}.name`, 'is that of another limit')
+    return PolicyInput.readNamed(
+      value,
+      (one, at) => readLimit(one, String(at), catalog),
+      (at) => fail(`${at}.name`, 'is that of another limit'),
+    )
   },
+  /** What a form offers for the members of a limit: what `parseAll` takes with this catalog. */
+  choices: ({ valueTypes }: Catalog): SumLimitChoices => ({
+    currencies: valueTypes.map(({ name }) => name),
+    spans: limitSpans,
+    keys: limitKeys,
+    zones: ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone.includes('/'))],
+  }),
   /** The sums that limits count, one for each currency of each. */
   sums: (limits: readonly SumLimit[], catalog: Catalog): readonly CountedSum[] =>
     limits.flatMap(({ most, per = [], ...limit }) =>

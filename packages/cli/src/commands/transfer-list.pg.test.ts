@@ -36,6 +36,11 @@ describe('outlay transfers list', async () => {
     [['--amount', '12.5'], ['one']],
     [['--amount', '007.50'], ['two']],
     [['--currency', 'mxn'], ['three']],
+    [
+      ['--payee', '01j0000000000000000000000b'],
+      ['three', 'two', 'one'],
+    ],
+    [['--payee', 'nobody'], []],
     [['--currency', 'USD', '--amount', '100'], []],
     [
       ['--since', '1d'],

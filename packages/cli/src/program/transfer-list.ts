@@ -13,6 +13,7 @@ interface ListOptions {
   readonly reason?: string
   readonly amount?: string
   readonly currency?: string
+  readonly payee?: string
   readonly since?: string
   readonly until?: string
   readonly metadata?: Metadata
@@ -37,6 +38,7 @@ export function addTransferList(transfers: Command, perform: Perform): void {
     .option('--reason <code>', 'only with this reason')
     .option('--amount <value>', 'only of this amount, for example 1250.00', parseAmount)
     .option('--currency <name>', 'only in this currency')
+    .option('--payee <id or name>', 'only to this payee: the id of its address, or the name of one given in full')
     .option('--since <time>', 'only those enqueued since, for example 2h or 2026-12-01T00:00:00Z', parseMoment)
     .option('--until <time>', 'only those enqueued before, for example 1d or 2026-12-31T00:00:00-05:00', parseMoment)
     .option('--metadata <key=value...>', 'only with this pair of metadata, or these pairs', parsePair)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { act, settle } from '../../test/browser.ts'
+import { act, addPolicy, settle } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 import { admin } from '../../test/host.ts'
 
@@ -140,7 +140,7 @@ describePages('actions of the pages', ({ host, visit }) => {
     expect(await engine.accounts.get('acme')).toMatchObject({ weight: 3 })
     await open('/policies')
     await page.getByRole('button', { name: 'Change the policies' }).click()
-    await page.getByRole('button', { name: '+ Four eyes' }).click()
+    await addPolicy(page, 'Four eyes')
     await page.getByText('the amount is 10000 USD or more').waitFor()
     await page.getByRole('button', { name: 'Try them with past transfers' }).click()
     await page.getByText('1 would have gone to the queue').waitFor()
@@ -158,6 +158,10 @@ describePages('actions of the pages', ({ host, visit }) => {
     await page.waitForURL('**/transfers?metadata%5Border%5D=17&amount=12.5')
     await page.getByRole('cell', { name: '12.50 USD' }).waitFor()
     await search.fill(id)
+    await search.press('Enter')
+    await page.waitForURL(`**/transfers/${id}`)
+    await open('/transfers')
+    await search.fill('invoice-7')
     await search.press('Enter')
     await page.waitForURL(`**/transfers/${id}`)
     expect(errors).toEqual([])

@@ -17,6 +17,7 @@ const pagesOf = ({ complete, held, blocked, batchId }: Story) => ({
   account: '/accounts/acme',
   subscriptions: '/subscriptions',
   policies: '/policies',
+  limits: '/limits',
   audit: '/audit',
 })
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { findInaccessible } from '../../test/browser.ts'
+import { addPolicy, findInaccessible } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 import { findSideways, isExamined, takePicture, windows } from '../../test/pictures.ts'
 import { makeStory, type Story } from '../../test/story.ts'
@@ -50,6 +50,63 @@ const decide = (verb: 'Approve' | 'Reject'): Dialog => ({
   },
 })
 
+const editors: Readonly<Record<string, Dialog>> = {
+  'policy-editor': {
+    path: '/policies',
+    async open(page: Page) {
+      await press(page, 'Change the policies')
+      await addPolicy(page, 'Refuse')
+      // The story has a policy of that name.
+      await page.getByText('It adds no-wires-2.').waitFor()
+      await press(page, 'Edit large')
+      await page.getByRole('heading', { name: '1. large' }).scrollIntoViewIfNeeded()
+    },
+  },
+  'policy-condition': {
+    path: '/policies',
+    async open(page: Page) {
+      await press(page, 'Change the policies')
+      await addPolicy(page, 'At night')
+      const rule = page.getByRole('listitem', { name: 'Policy at-night-2' })
+      await rule.getByRole('button', { name: 'Add a condition' }).click()
+      await page.getByRole('menuitem', { name: 'Rail' }).click()
+      await rule.getByText('Must be a list of 1 to 1000').waitFor()
+      await rule.evaluate((element: { scrollIntoView(): void }) => element.scrollIntoView())
+    },
+  },
+  'limit-editor': {
+    path: '/limits',
+    async open(page: Page) {
+      await press(page, 'Change the limits')
+      await page.getByRole('button', { name: 'Add a limit' }).click()
+      await page.getByRole('menuitem', { name: 'A day of each account' }).click()
+      await page
+        .getByRole('listitem', { name: 'Limit daily-account' })
+        .getByRole('textbox', { name: 'USD' })
+        .fill('ten')
+      await page.getByRole('listitem', { name: 'Limit daily-account' }).getByText('Must be').waitFor()
+    },
+  },
+  'policy-json': {
+    path: '/policies',
+    async open(page: Page) {
+      await press(page, 'Change the policies')
+      await page.getByRole('tab', { name: 'JSON' }).click()
+      await page.locator('textarea.editor').waitFor()
+    },
+  },
+  'policy-trial': {
+    path: '/policies',
+    async open(page: Page) {
+      await press(page, 'Change the policies')
+      await addPolicy(page, 'New payee')
+      await press(page, 'Try them with past transfers')
+      await page.getByText('would have gone to the queue').waitFor()
+      await page.getByRole('button', { name: 'Set them …' }).scrollIntoViewIfNeeded()
+    },
+  },
+}
+
 const dialogsOf = ({ blocked, held, operated, canceled }: Story & { operated: string; canceled: string }) => ({
   'approvals-chosen': { path: '/approvals', open: chooseAll },
   'approve-many': decide('Approve'),
@@ -66,25 +123,7 @@ const dialogsOf = ({ blocked, held, operated, canceled }: Story & { operated: st
   cancel: of(held[0] ?? '', 'Cancel'),
   reject: of(held[0] ?? '', 'Reject'),
   resubmit: of(canceled, 'Resubmit'),
-  'policy-editor': {
-    path: '/policies',
-    async open(page: Page) {
-      await press(page, 'Change the policies')
-      await press(page, '+ Refuse')
-      // The story has a policy of that name.
-      await page.getByText('It adds no-wires-2.').waitFor()
-    },
-  },
-  'policy-trial': {
-    path: '/policies',
-    async open(page: Page) {
-      await press(page, 'Change the policies')
-      await press(page, '+ New payee')
-      await press(page, 'Try them with past transfers')
-      await page.getByText('would have gone to the queue').waitFor()
-      await page.getByRole('button', { name: 'Set them …' }).scrollIntoViewIfNeeded()
-    },
-  },
+  ...editors,
 })
 
 describePages(

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { addPolicy } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 
 const reason = 'decision of the board'
@@ -13,7 +14,7 @@ describePages('what somebody has seen', ({ host, visit }) => {
     const { page, open } = await visit()
     await open('/policies')
     await page.getByRole('button', { name: 'Change the policies' }).click()
-    await page.getByRole('button', { name: '+ Refuse' }).click()
+    await addPolicy(page, 'Refuse')
     await page.getByRole('button', { name: 'Set them …' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: /Reason/ }).fill('no wires here')
@@ -35,6 +36,7 @@ describePages('what somebody has seen', ({ host, visit }) => {
     await dialog.getByRole('button', { name: 'Back' }).click()
     expect(await page.getByRole('button', { name: 'Set them …' }).isDisabled()).toBe(true)
     await page.getByRole('button', { name: 'Begin again with version 2' }).click()
+    await page.getByRole('tab', { name: 'JSON' }).click()
     expect(await page.locator('textarea.editor').inputValue()).toContain('no-wires')
     await page.getByText('It adds no-wires, changes large and removes at-night.').first().waitFor()
   })

@@ -24,7 +24,7 @@ const headers = {
 
 /** First segments of the addresses of pages. */
 const pageNames: ReadonlySet<string> = new Set([
-  ...['overview', 'transfers', 'approvals', 'batches', 'accounts', 'subscriptions', 'policies', 'audit'],
+  ...['overview', 'transfers', 'approvals', 'batches', 'accounts', 'subscriptions', 'policies', 'limits', 'audit'],
 ])
 
 const forever = 'public, max-age=31536000, immutable'

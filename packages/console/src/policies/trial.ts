@@ -2,7 +2,7 @@ import {
   evaluatePolicies,
   type KnownPayees,
   OutlayError,
-  Policy,
+  type Policy,
   type StoredTransfer,
   TransferFlow,
 } from '@outlay/core'
@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { component } from '../component.ts'
 import type { ConsoleContext } from '../context.ts'
 import { route } from '../routing/route.ts'
-import { restoreHidden } from './hidden-texts.ts'
+import { draftSchema, readDraft } from './given.ts'
 
 /** Most transfers that policies are tried with. */
 const mostTried = 500
@@ -87,16 +87,7 @@ const tryPolicies = route({
   summary: 'What policies would have asked for of the newest transfers; nothing is set',
   permission: 'configure',
   about: 'all',
-  body: component(
-    'PolicyTrialRequest',
-    z.strictObject({
-      policies: z.array(z.record(z.string(), z.unknown())).max(1_000),
-      expectedVersion: z.int().min(0).optional().meta({
-        description:
-          'The version that these would replace: texts that are not shown are those of it. Default: the newest.',
-      }),
-    }),
-  ),
+  body: draftSchema,
   answer: component(
     'PolicyTrial',
     z.object({
@@ -128,9 +119,7 @@ const tryPolicies = route({
     }),
   ),
   async handle({ context, body }) {
-    const replaced = (await context.reads.policies.get({ version: body.expectedVersion }))?.policies ?? []
-    const restored = restoreHidden(body.policies, replaced, context.shownMetadata)
-    const given = Policy.parseAll(restored, context.catalog)
+    const given = await readDraft(body, context)
     const policies = given.filter((policy) => !asksHistory(policy))
     const untried = given.filter(asksHistory).map(({ name }) => name)
     const { transfers } = await context.reads.transfers.find({ limit: mostTried })

@@ -31,6 +31,7 @@ export type Tag =
   | 'Accounts'
   | 'Batches'
   | 'Policies'
+  | 'Limits'
   | 'Audit'
   | 'Subscriptions'
   | 'Operations'

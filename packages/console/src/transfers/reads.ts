@@ -60,7 +60,9 @@ const findTransfer = route({
   },
 })
 
-/** Most transfers of different accounts with one id at the service. */
+const foundTransfers = component('FoundTransfers', z.object({ transfers: z.array(transferSchema) }))
+
+/** Most transfers of different accounts with one id at the service, or with one key. */
 const mostAlike = 20
 
 const findByRemoteId = route({
@@ -72,19 +74,43 @@ const findByRemoteId = route({
   permission: 'read',
   about: 'accounts',
   query: z.strictObject({ remoteId: z.string().min(1).max(255) }),
-  answer: component('FoundTransfers', z.object({ transfers: z.array(transferSchema) })),
+  answer: foundTransfers,
   async handle({ context, subject, signal, query: { remoteId } }) {
     const accountIds = subject === 'all' ? undefined : subject
     const ids = await context.searchRemoteId({ remoteId, accountIds, limit: mostAlike })
-    const transfers = []
-    for (const id of ids) {
-      signal.throwIfAborted()
-      const found = await context.reads.transfers.get(id)
-      if (found !== undefined) transfers.push(viewTransfer(found, context.shownMetadata))
-    }
-    return { transfers }
+    return { transfers: await readAll(context, ids, signal) }
   },
 })
+
+/** Most accounts that a key is searched in. */
+const mostSearched = 5_000
+
+const findByKey = route({
+  id: 'findTransfersByKey',
+  tag: 'Transfers',
+  method: 'get',
+  path: '/transfers/with-key',
+  summary: `Transfers by their idempotency key alone, the newest first, at most 20: each account has its own; of the first ${mostSearched} accounts that you may read`,
+  permission: 'read',
+  about: 'accounts',
+  query: z.strictObject({ idempotencyKey: z.string().min(1).max(255) }),
+  answer: foundTransfers,
+  async handle({ context, subject, signal, query: { idempotencyKey } }) {
+    const accountIds = subject === 'all' ? undefined : subject.slice(0, mostSearched)
+    const query = { idempotencyKey, accountIds, mostAccounts: mostSearched, limit: mostAlike }
+    return { transfers: await readAll(context, await context.searchKey(query), signal) }
+  },
+})
+
+async function readAll({ reads, shownMetadata }: ConsoleContext, ids: readonly string[], signal: AbortSignal) {
+  const transfers = []
+  for (const id of ids) {
+    signal.throwIfAborted()
+    const found = await reads.transfers.get(id)
+    if (found !== undefined) transfers.push(viewTransfer(found, shownMetadata))
+  }
+  return transfers
+}
 
 const totalTransfers = route({
   id: 'totalTransfers',
@@ -297,6 +323,7 @@ export const transferReads = [
   listTransfers,
   findTransfer,
   findByRemoteId,
+  findByKey,
   totalTransfers,
   listStuck,
   showTransfer,

@@ -21,16 +21,22 @@ export interface Reading {
 }
 
 /** Reads a route, and reads it again when something was done. */
-export function useRead<P extends Place>(
+export function useRead<P extends Place, T = Answer<P>>(
   place: P,
   ask: Ask<P>,
-  { everyMs = false, enabled = true, keep = false }: Reading = {},
-): UseQueryResult<Answer<P>> {
-  return useQuery<Answer<P>>({
+  {
+    everyMs = false,
+    enabled = true,
+    keep = false,
+    select,
+  }: Reading & { readonly select?: (answer: Answer<P>) => T } = {},
+): UseQueryResult<T> {
+  return useQuery<Answer<P>, Error, T>({
     queryKey: [place, ask],
     queryFn: ({ signal }) => call(place, { ...ask, signal }),
     refetchInterval: everyMs,
     enabled,
+    ...(select === undefined ? {} : { select }),
     ...(keep ? { placeholderData: (before: Answer<P> | undefined) => before as never } : {}),
   })
 }

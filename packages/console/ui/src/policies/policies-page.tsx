@@ -1,129 +1,48 @@
-import { useState } from 'react'
-import { type Answer, call } from '../api/client.ts'
-import { useMay } from '../api/permissions.ts'
+import { call } from '../api/client.ts'
 import { useRead } from '../api/queries.ts'
-import { Moment } from '../parts/format.tsx'
-import { Page, Panel } from '../parts/page.tsx'
-import { Empty, Read } from '../parts/states.tsx'
-import { Badge, type Tone } from '../parts/status.tsx'
-import { PolicyEditor } from './policy-editor.tsx'
-import { describeConditions, describeConsequence, type PolicyData } from './policy-words.ts'
+import { Page } from '../parts/page.tsx'
+import type { RuleKind } from '../rules/rule-kind.ts'
+import { Versions } from '../rules/versions.tsx'
+import { Trial } from './policy-trial.tsx'
+import { Meaning, type PolicyChoices, RuleForm } from './rule-form.tsx'
+
+const kind: RuleKind<PolicyChoices> = {
+  ...{ noun: 'policy', nouns: 'policies', isOrdered: true, empty: 'Nothing is held or refused by a policy' },
+  templates: {
+    'Four eyes': { name: 'large', when: { amounts: { USD: { from: '10000' } } }, approvals: [{ count: 1 }] },
+    'At night': {
+      name: 'at-night',
+      when: { time: { zone: 'Europe/Berlin', from: '20:00', to: '06:00' } },
+      hold: 'somebody checks it in the morning',
+    },
+    'New payee': { name: 'new-payee', when: { newCounterparty: 'account' }, approvals: [{ count: 1 }] },
+    'Paid twice': { name: 'paid-twice', when: { lookalike: { days: 7 } }, hold: 'is it paid twice?' },
+    Screening: { name: 'screening', screen: 'the list of sanctions' },
+    Refuse: { name: 'no-wires', when: { rails: ['wire'] }, refuse: 'no wires' },
+    'An empty one': { name: 'policy', approvals: [{ count: 1 }] },
+  },
+  useVersion: (version) =>
+    useRead(
+      'GET /policies',
+      { query: version === undefined ? {} : { version } },
+      { keep: true, select: ({ policies, ...others }) => ({ ...others, list: policies }) },
+    ),
+  useChoices: () => useRead('GET /policies/choices', {}),
+  set: (list, expectedVersion, reason) => {
+    const clear = list.length === 0 ? { clear: true } : {}
+    return call('PUT /policies', { body: { policies: [...list], expectedVersion, reason, ...clear } })
+  },
+  Form: RuleForm,
+  Meaning,
+  Trial: ({ list, version }) => <Trial policies={list} version={version} />,
+}
 
 /** The policies in words, their earlier versions, and a form that replaces them. */
-export function PoliciesPage() {
-  const may = useMay()
-  const [version, showVersion] = useState<number>()
-  // What somebody began with: the page goes on reading while they write.
-  const [begun, begin] = useState<Answer<'GET /policies'>>()
-  const policies = useRead('GET /policies', { query: version === undefined ? {} : { version } }, { keep: true })
-  const found = policies.data
-  const newest = useRead('GET /policies', { query: {} })
-  return (
-    <Page
-      title="Policies"
-      lead="Rules about transfers, judged when one is enqueued. What is held keeps its holds when they change."
-      actions={
-        may('configure') && newest.data !== undefined && begun === undefined ? (
-          <button type="button" className="button primary" onClick={() => begin(newest.data)}>
-            Change the policies
-          </button>
-        ) : undefined
-      }
-    >
-      {begun !== undefined ? (
-        <PolicyEditor begun={begun} newest={newest.data ?? begun} onBegin={begin} onClose={() => begin(undefined)} />
-      ) : (
-        <Read of={policies} what="Reading the policies">
-          {(shown) => (
-            <Panel
-              isFlush
-              title={shown.version === 0 ? 'No policies were ever set' : `Version ${shown.version}`}
-              actions={<Versions newest={newest.data?.version ?? 0} shown={found?.version ?? 0} onShow={showVersion} />}
-            >
-              <List of={shown} />
-            </Panel>
-          )}
-        </Read>
-      )}
-    </Page>
-  )
-}
-
-function Versions({
-  newest,
-  shown,
-  onShow,
-}: {
-  readonly newest: number
-  readonly shown: number
-  readonly onShow: (version: number | undefined) => void
-}) {
-  if (newest < 2) return null
-  return (
-    <>
-      <button type="button" className="button" disabled={shown <= 1} onClick={() => onShow(shown - 1)}>
-        Earlier
-      </button>
-      <button
-        type="button"
-        className="button"
-        disabled={shown >= newest}
-        onClick={() => onShow(shown + 1 >= newest ? undefined : shown + 1)}
-      >
-        Later
-      </button>
-    </>
-  )
-}
-
-const tones: Readonly<Record<string, Tone>> = { approve: 'busy', hold: 'warn', screen: 'warn', refuse: 'bad' }
-
-function List({ of: { policies, setAt, actor, reason, version } }: { readonly of: Answer<'GET /policies'> }) {
-  return (
-    <>
-      {version === 0 ? null : (
-        <p className="policy muted">
-          <span>
-            Set <Moment at={setAt} /> by {actor ?? 'nobody'}
-            {reason === null ? '' : `: ${reason}`}
-          </span>
-        </p>
-      )}
-      {policies.length === 0 ? (
-        <Empty title="Nothing is held or refused by a policy">Every transfer goes to the queue at once.</Empty>
-      ) : (
-        <ul>
-          {policies.map((policy) => {
-            const { kind, words } = describeConsequence(policy as PolicyData)
-            return (
-              <li key={String(policy['name'])} className="policy">
-                <span>
-                  <Badge tone={tones[kind] ?? 'idle'}>{kind}</Badge> <strong>{String(policy['name'])}</strong>
-                </span>
-                <span>
-                  <span className="muted">When</span> {describeConditions(policy as PolicyData)}
-                </span>
-                <span>
-                  <span className="muted">then</span> {words}
-                </span>
-              </li>
-            )
-          })}
-        </ul>
-      )}
-    </>
-  )
-}
-
-/** Sets policies in place of a version. */
-export async function setPolicies(
-  policies: readonly Record<string, unknown>[],
-  expectedVersion: number,
-  reason: string,
-): Promise<string> {
-  const clear = policies.length === 0 ? { clear: true } : {}
-  const { version } = await call('PUT /policies', {
-    body: { policies: [...policies], expectedVersion, reason, ...clear },
-  })
-  return `Version ${version} holds now.`
-}
+export const PoliciesPage = () => (
+  <Page
+    title="Policies"
+    lead="Rules about transfers, judged when one is enqueued. What is held keeps its holds when they change."
+  >
+    <Versions kind={kind} />
+  </Page>
+)

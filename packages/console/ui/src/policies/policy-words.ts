@@ -1,59 +1,100 @@
-/** A policy as it is stored; the server has checked it. */
+import { toWords } from '../parts/format.tsx'
+import type { Tone } from '../parts/status.tsx'
+
+/** The colors of what policies ask for. */
+export const consequenceTones = {
+  approve: 'busy',
+  hold: 'warn',
+  screen: 'warn',
+  refuse: 'bad',
+} as const satisfies Readonly<Record<string, Tone>>
+
+/** A policy as it is stored, or as somebody writes it: then its members may be anything. */
 export interface PolicyData {
   readonly name?: unknown
-  readonly when?: Readonly<Record<string, unknown>>
-  readonly approvals?: readonly { readonly count?: number; readonly roles?: readonly string[] }[]
-  readonly inOrder?: boolean
-  readonly hold?: string
-  readonly screen?: string
-  readonly refuse?: string
+  readonly when?: unknown
+  readonly approvals?: unknown
+  readonly inOrder?: unknown
+  readonly hold?: unknown
+  readonly screen?: unknown
+  readonly refuse?: unknown
 }
 
-const list = (value: unknown): string => (Array.isArray(value) ? value.join(' or ') : String(value))
+/** Names in a sentence: `a`, `a or b`, `a, b or c`. */
+function joinNames(names: readonly string[]): string {
+  const [last = 'nothing', ...others] = names.toReversed()
+  return others.length === 0 ? last : `${others.toReversed().join(', ')} or ${last}`
+}
+
+const readList = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [String(value)])
+
+const readMembers = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 
 function describeAmounts(value: unknown): string {
-  const ranges = Object.entries((value ?? {}) as Readonly<Record<string, { from?: string; below?: string }>>)
-  return ranges
-    .map(([currency, { from, below }]) =>
-      from === undefined
-        ? `less than ${below ?? ''} ${currency}`
-        : `${from} ${currency} or more${below === undefined ? '' : `, and less than ${below}`}`,
-    )
-    .join(', or ')
+  const ranges = Object.entries(readMembers(value)).map(([currency, range]) => {
+    const { from, below } = readMembers(range)
+    if (from === undefined) return `less than ${String(below ?? '…')} ${currency}`
+    return `${String(from)} ${currency} or more${below === undefined ? '' : `, and less than ${String(below)}`}`
+  })
+  return ranges.length === 0 ? '…' : ranges.join(', or ')
 }
 
+/** Days of the week by the names that policies have for them. */
+export const dayNames: Readonly<Record<string, string>> = {
+  ...{ mon: 'Monday', tue: 'Tuesday', wed: 'Wednesday', thu: 'Thursday', fri: 'Friday' },
+  ...{ sat: 'Saturday', sun: 'Sunday' },
+}
+
+/** When a transfer is enqueued, or may be sent at the earliest. */
 function describeTime(value: unknown): string {
-  const { zone, from = '00:00', to = '24:00', days } = (value ?? {}) as Readonly<Record<string, unknown>>
-  return `it is ${String(from)} to ${String(to)} in ${String(zone)}${days === undefined ? '' : ` on ${list(days)}`}`
+  const { zone, from = '00:00', to = '24:00', days } = readMembers(value)
+  const [begin, end] = [String(from), String(to)]
+  const isNight = begin > end
+  const isWhole = begin === '00:00' && end === '24:00'
+  const hours = isWhole ? '' : ` between ${begin} and ${end}${isNight ? ' of the next day' : ''}`
+  const on = days === undefined ? '' : ` on ${joinNames(readList(days).map((day) => dayNames[day] ?? day))}`
+  // "on Friday between 20:00 and 06:00 of the next day": the night belongs to the day on which it began.
+  return `it is enqueued or due${on}${hours === '' && on === '' ? ' on any day' : hours}, ${String(zone)} time`
+}
+
+const flowNames: Readonly<Record<string, string>> = {
+  ...{ onramp: 'an onramp', offramp: 'an offramp', swap: 'a swap', payout: 'a payout' },
 }
 
 const writers: Readonly<Record<string, (value: unknown) => string>> = {
   amounts: (value) => `the amount is ${describeAmounts(value)}`,
-  currencies: (value) => `${list(value)} moves`,
-  flows: (value) => `it is an ${list(value)}`,
-  rails: (value) => `it goes by ${list(value)}`,
-  accounts: (value) => `the account is ${list(value)}`,
-  counterparties: (value) => `it pays ${list(value)}`,
-  counterpartyInFull: (value) => `the payee is given ${value === true ? 'in full' : 'by its id'}`,
-  metadata: (value) =>
-    Object.entries((value ?? {}) as Readonly<Record<string, string>>)
-      .map(([name, one]) => `${name} is ${one}`)
-      .join(' and '),
+  currencies: (value) => `${joinNames(readList(value))} moves`,
+  flows: (value) => `it is ${joinNames(readList(value).map((flow) => flowNames[flow] ?? flow))}`,
+  rails: (value) => `it goes by ${joinNames(readList(value).map(toWords))}`,
+  accounts: (value) => `the account is ${joinNames(readList(value))}`,
+  counterparties: (value) => `it pays ${joinNames(readList(value))}`,
+  counterpartyInFull: (value) => `the payee is given ${value === true ? 'in full' : 'by the id of its address'}`,
+  metadata: (value) => {
+    const pairs = Object.entries(readMembers(value)).map(([name, one]) => `“${name}” = “${String(one)}”`)
+    return `its metadata has ${pairs.length === 0 ? '…' : pairs.join(' and ')}`
+  },
   time: describeTime,
   newCounterparty: (value) =>
     value === 'host' ? 'no account has paid the payee before' : 'the account has not paid the payee before',
   lookalike: (value) => {
-    const { days = 7 } = (value ?? {}) as Readonly<Record<string, unknown>>
+    const { days = 7 } = readMembers(value)
     return `it looks like another one of the last ${days === 1 ? 'day' : `${String(days)} days`}`
   },
 }
 
 /** Says in words which transfers a policy is about. */
 export function describeConditions({ when = {} }: PolicyData): string {
-  const parts = Object.entries(when).map(
+  const parts = Object.entries(readMembers(when)).map(
     ([name, value]) => writers[name]?.(value) ?? `${name}: ${JSON.stringify(value)}`,
   )
-  return parts.length === 0 ? 'always' : parts.join(', and ')
+  return parts.length === 0 ? 'it is any transfer' : parts.join(', and ')
+}
+
+function describeStep(step: unknown): string {
+  const { count = 1, roles } = readMembers(step)
+  const who = roles === undefined ? 'anybody but who created it' : joinNames(readList(roles))
+  return `${String(count)} of ${who}`
 }
 
 /** Says in words what a policy asks for. */
@@ -61,29 +102,9 @@ export function describeConsequence({ approvals, inOrder, hold, screen, refuse }
   readonly kind: 'approve' | 'hold' | 'screen' | 'refuse'
   readonly words: string
 } {
-  if (refuse !== undefined) return { kind: 'refuse', words: `refuse it: ${refuse}` }
-  if (hold !== undefined) return { kind: 'hold', words: `hold it until somebody releases it: ${hold}` }
-  if (screen !== undefined) return { kind: 'screen', words: `screen it before it is sent: ${screen}` }
-  const steps = (approvals ?? []).map(
-    ({ count = 1, roles }) => `${count} of ${roles === undefined ? 'anybody' : roles.join(' or ')}`,
-  )
+  if (refuse !== undefined) return { kind: 'refuse', words: `refuse it: ${String(refuse)}` }
+  if (hold !== undefined) return { kind: 'hold', words: `hold it until somebody releases it: ${String(hold)}` }
+  if (screen !== undefined) return { kind: 'screen', words: `screen it before it is sent: ${String(screen)}` }
+  const steps = Array.isArray(approvals) ? approvals.map(describeStep) : []
   return { kind: 'approve', words: `ask for approval: ${steps.join(inOrder === true ? ', then ' : ', and ')}` }
-}
-
-/** What some policies are otherwise than others, by their names, as a sentence; undefined where they are the same in the same order. */
-export function describeChange(
-  before: readonly Readonly<Record<string, unknown>>[],
-  after: readonly Readonly<Record<string, unknown>>[],
-): string | undefined {
-  const texts = (policies: typeof before) => new Map(policies.map((one) => [String(one['name']), JSON.stringify(one)]))
-  const [was, is] = [texts(before), texts(after)]
-  const changes: readonly (readonly [verb: string, names: readonly string[]])[] = [
-    ['adds', [...is.keys()].filter((name) => !was.has(name))],
-    ['changes', [...is].filter(([name, text]) => was.has(name) && was.get(name) !== text).map(([name]) => name)],
-    ['removes', [...was.keys()].filter((name) => !is.has(name))],
-  ]
-  const parts = changes.flatMap(([verb, names]) => (names.length === 0 ? [] : [`${verb} ${names.join(', ')}`]))
-  const last = parts.pop()
-  if (last !== undefined) return `It ${parts.length === 0 ? last : `${parts.join(', ')} and ${last}`}.`
-  return JSON.stringify(before) === JSON.stringify(after) ? undefined : 'It changes the order.'
 }

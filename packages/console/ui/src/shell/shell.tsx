@@ -20,6 +20,7 @@ const SubscriptionsPage = lazy(async () => ({
   default: (await import('../subscriptions/subscriptions-page.tsx')).SubscriptionsPage,
 }))
 const PoliciesPage = lazy(async () => ({ default: (await import('../policies/policies-page.tsx')).PoliciesPage }))
+const LimitsPage = lazy(async () => ({ default: (await import('../limits/limits-page.tsx')).LimitsPage }))
 const AuditPage = lazy(async () => ({ default: (await import('../audit/audit-page.tsx')).AuditPage }))
 
 const places = [
@@ -30,6 +31,7 @@ const places = [
   ['Accounts', '/accounts'],
   ['Subscriptions', '/subscriptions'],
   ['Policies', '/policies'],
+  ['Limits', '/limits'],
   ['Audit', '/audit'],
 ] as const
 
@@ -143,6 +145,7 @@ function Pages() {
       <Route path="/accounts/:id">{({ id }) => <AccountPage key={id} id={decodeURIComponent(id)} />}</Route>
       <Route path="/subscriptions" component={SubscriptionsPage} />
       <Route path="/policies" component={PoliciesPage} />
+      <Route path="/limits" component={LimitsPage} />
       <Route path="/audit" component={AuditPage} />
       <Route>
         <Empty title="There is no such page">Choose one of the navigation.</Empty>

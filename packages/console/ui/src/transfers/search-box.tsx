@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
 import { call, Refusal } from '../api/client.ts'
-import type { Filter } from './address-filter.ts'
+import type { Filter, Transfer } from './address-filter.ts'
 
 const ulid = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i
 
@@ -15,17 +15,20 @@ async function tried<T>(ask: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Finds one transfer by what people have at hand: its id, its id at the service, or its key with an account. */
-async function findOne(text: string, { accountId }: Filter): Promise<string | undefined> {
+/** Finds transfers by what people have at hand: their id, their id at the service, or their key, which each account may have. */
+async function findAlike(text: string, { accountId }: Filter): Promise<readonly Pick<Transfer, 'id' | 'accountId'>[]> {
   if (ulid.test(text)) {
     const transferId = text.toUpperCase()
-    if ((await tried(call('GET /transfers/:transferId', { params: { transferId } }))) !== undefined) return transferId
+    const found = await tried(call('GET /transfers/:transferId', { params: { transferId } }))
+    if (found !== undefined) return [found.transfer]
   }
   const remote = await tried(call('GET /transfers/by-remote-id', { query: { remoteId: text } }))
-  const [first] = remote?.transfers ?? []
-  if (first !== undefined) return first.id
-  const query = { accountId: accountId ?? '', idempotencyKey: text }
-  return accountId === undefined ? undefined : (await tried(call('GET /transfers/by-key', { query })))?.transfer.id
+  if (remote !== undefined && remote.transfers.length > 0) return remote.transfers.slice(0, 1)
+  const idempotencyKey = text
+  if (accountId === undefined)
+    return (await tried(call('GET /transfers/with-key', { query: { idempotencyKey } })))?.transfers ?? []
+  const own = await tried(call('GET /transfers/by-key', { query: { accountId, idempotencyKey } }))
+  return own === undefined ? [] : [own.transfer]
 }
 
 const thousands = /^\d{1,3}(,\d{3})*(\.\d{1,18})?$|^\d{1,30}(\.\d{1,18})?$/
@@ -59,15 +62,18 @@ export function SearchBox({
     }
     setSaid('Searching …')
     try {
-      const id = await findOne(wanted, filter)
-      if (id !== undefined) return go(`/transfers/${id}`)
+      const [first, ...others] = await findAlike(wanted, filter)
+      if (first !== undefined && others.length === 0) return go(`/transfers/${first.id}`)
+      if (first !== undefined) {
+        const accounts = [first, ...others].map(({ accountId }) => accountId).join(', ')
+        return setSaid(`Several accounts have this key: ${accounts}. Filter by one of them, and search again.`)
+      }
       if (thousands.test(wanted) || !/\d/.test(wanted)) {
         setText('')
         setSaid('')
         return thousands.test(wanted) ? onAmount(wanted.replaceAll(',', '')) : onPayee(wanted)
       }
-      const more = filter.accountId === undefined ? ' To find it by its key, filter by its account first.' : ''
-      setSaid(`No transfer has this id${filter.accountId === undefined ? '' : ' or key'}.${more}`)
+      setSaid(`No transfer${filter.accountId === undefined ? '' : ` of ${filter.accountId}`} has this id or key.`)
     } catch (error) {
       setSaid(error instanceof Error ? error.message : 'It could not be searched.')
     }

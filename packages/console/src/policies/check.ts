@@ -1,0 +1,77 @@
+import { OutlayError, Policy } from '@outlay/core'
+import { z } from 'zod'
+import { component } from '../component.ts'
+import { foreignText } from '../redaction.ts'
+import { route } from '../routing/route.ts'
+import { draftSchema, readDraft } from './given.ts'
+
+/** Most broken rules in one answer. */
+const mostErrors = 200
+
+/** What is wrong with a draft. */
+export const checkSchema = component(
+  'DraftCheck',
+  z.object({
+    errors: z
+      .array(
+        z.object({
+          field: z.string().meta({ description: 'Such as `policies.0.when.amounts.USD.from`.' }),
+          detail: foreignText,
+        }),
+      )
+      .max(mostErrors)
+      .meta({ description: 'Every rule that is broken; none where the engine would take it.' }),
+  }),
+)
+
+/** The broken rules of an error, as an answer has them. */
+export const describeIssues = ({ issues }: OutlayError) =>
+  issues.slice(0, mostErrors).map(({ field, message }) => ({ field, detail: message }))
+
+const names = z.array(z.string())
+
+const showChoices = route({
+  id: 'showPolicyChoices',
+  tag: 'Policies',
+  method: 'get',
+  path: '/policies/choices',
+  summary: 'What the members of a policy may be, for a form',
+  permission: 'read',
+  about: 'all',
+  answer: component(
+    'PolicyChoices',
+    z.object({
+      currencies: names.meta({ description: 'Those that a transfer can move, or that something that moves is worth.' }),
+      ...{ flows: names, rails: names, days: names, newCounterparty: names },
+      zones: names.meta({ description: 'IANA names of time zones; others that the server knows are taken, too.' }),
+      mostDays: z.int().meta({ description: 'Most days that `lookalike` may ask for.' }),
+      mostSteps: z.int().meta({ description: 'Most steps of approvals.' }),
+      mostApprovals: z.int().meta({ description: 'Most approvals of one step.' }),
+    }),
+  ),
+  handle: async ({ context }) => Policy.choices(context.catalog),
+})
+
+const checkPolicies = route({
+  id: 'checkPolicies',
+  tag: 'Policies',
+  method: 'post',
+  path: '/policies/check',
+  summary: 'Which members of policies break a rule; nothing is set',
+  permission: 'configure',
+  about: 'all',
+  body: draftSchema,
+  answer: checkSchema,
+  async handle({ context, body }) {
+    try {
+      await readDraft(body, context)
+      return { errors: [] }
+    } catch (error) {
+      if (!OutlayError.is(error) || error.issues.length === 0) throw error
+      return { errors: describeIssues(error) }
+    }
+  },
+})
+
+/** What a form of policies asks while somebody writes. */
+export const policyChecks = [showChoices, checkPolicies] as const
