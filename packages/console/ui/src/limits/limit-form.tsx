@@ -86,7 +86,7 @@ export function LimitForm({ json, problems, choices, onChange }: RuleFormProps<L
             />
           </div>
           <fieldset>
-            <legend>A sum for each; none is one sum of the whole host</legend>
+            <legend>A sum for each of these; with none checked, one sum for all</legend>
             <Choices
               choices={choices.keys}
               chosen={per}
@@ -99,7 +99,7 @@ export function LimitForm({ json, problems, choices, onChange }: RuleFormProps<L
           <LinesField
             key={name}
             label={lists[name]}
-            hint="Nothing is all"
+            hint="Leave empty for all"
             lines={readTexts(json[name])}
             errors={problemsOfLines(problems, name)}
             onChange={(lines) => set(name, lines.length === 0 ? undefined : lines)}

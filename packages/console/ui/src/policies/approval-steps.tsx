@@ -43,14 +43,14 @@ export function ApprovalSteps({
                 <legend>{name}</legend>
                 <CountField
                   label="How many"
-                  hint={`1 to ${mostApprovals}; nothing is 1`}
+                  hint={`1 to ${mostApprovals}; 1 when left empty`}
                   value={step['count']}
                   errors={problemsAt(problems, `${path}.count`)}
                   onChange={(count) => setStep(at, 'count', count)}
                 />
                 <LinesField
                   label="From these roles, one a line"
-                  hint="Nothing is anybody but who created it"
+                  hint="Leave empty for anybody but the creator"
                   lines={readTexts(step['roles'])}
                   errors={problemsOfLines(problems, `${path}.roles`)}
                   onChange={(roles) => setStep(at, 'roles', roles.length === 0 ? undefined : roles)}

@@ -137,7 +137,7 @@ function Time({ value, onChange, choices: { days }, problems, path }: ConditionP
         Without a time it begins and ends at midnight. A night belongs to the day on which it began.
       </p>
       <fieldset>
-        <legend>On these days; none is every day</legend>
+        <legend>On these days; with none checked, every day</legend>
         <Choices
           choices={days}
           chosen={readTexts(time['days'])}

@@ -34,7 +34,7 @@ export function DraftEditor<C extends { readonly zones: readonly string[] }>({
   const isOvertaken = newest.version !== begun.version
   const overtaken = isOvertaken ? <Overtaken begun={begun} newest={newest} /> : undefined
   return (
-    <Panel title={`In place of version ${begun.version}`}>
+    <Panel title={begun.version === 0 ? 'The first version' : `In place of version ${begun.version}`}>
       {isOvertaken ? (
         <>
           {overtaken}
