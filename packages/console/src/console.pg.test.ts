@@ -147,7 +147,7 @@ describe('the console', async () => {
     const late = await call('PUT /policies', { body: { ...body, expectedVersion: 0, policies } })
     expect(late.json).toMatchObject({ status: 409, errors: [{ source: { pointer: '/expectedVersion' } }] })
     const wrong = await call('PUT /policies', { body: { ...body, expectedVersion: 1, policies: [{ name: 'x' }] } })
-    expect(wrong.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/0' } }] })
+    expect(wrong.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/policies/0' } }] })
     expect((await call('GET /policies?version=0')).json).toMatchObject({ version: 0, policies: [] })
     expect((await call('GET /policies?version=7')).status).toBe(404)
     expect(await records()).toEqual([['policies.set', 'ada', reason]])
@@ -247,7 +247,7 @@ describe('the console', async () => {
       ...{ tried: 3, free: 1, untried: ['new'], policies: [{ policy: 'large' }] },
     })
     const wrong = await call('POST /policies/trial', { body: { policies: [{ name: 'x' }] } })
-    expect(wrong.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/0' } }] })
+    expect(wrong.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/policies/0' } }] })
     expect(await engine.policies.get()).toMatchObject({ version: 0 })
     expect(await engine.transfers.get(id)).toMatchObject({ stage: 'queued' })
   })
