@@ -148,6 +148,9 @@ describe('the console', async () => {
     expect(late.json).toMatchObject({ status: 409, errors: [{ source: { pointer: '/expectedVersion' } }] })
     const wrong = await call('PUT /policies', { body: { ...body, expectedVersion: 1, policies: [{ name: 'x' }] } })
     expect(wrong.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/policies/0' } }] })
+    const limits = [{ name: 'x', most: { USD: '1' }, span: 'day', zone: 'Nowhere' }]
+    const limit = await call('PUT /limits', { body: { ...body, expectedVersion: 0, limits } })
+    expect(limit.json).toMatchObject({ status: 422, errors: [{ source: { pointer: '/limits/0/zone' } }] })
     expect((await call('GET /policies?version=0')).json).toMatchObject({ version: 0, policies: [] })
     expect((await call('GET /policies?version=7')).status).toBe(404)
     expect(await records()).toEqual([['policies.set', 'ada', reason]])

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { component } from '../component.ts'
 import { notFound } from '../http/problem.ts'
 import { checkSchema, describeIssues } from '../policies/check.ts'
+import { inList } from '../policies/in-list.ts'
 import { foreignText } from '../redaction.ts'
 import { route } from '../routing/route.ts'
 import { reasonSchema } from '../transfers/actions.ts'
@@ -95,7 +96,7 @@ const setLimits = route({
     context.act(person.actor, async (tx) => {
       const note = { actor: person.actor, reason, expectedVersion, clear }
       // The database writes the entry of the audit.
-      await context.engine.limits.set(tx, limits as unknown as readonly SumLimit[], note)
+      await inList('limits', () => context.engine.limits.set(tx, limits as unknown as readonly SumLimit[], note))
       const found = await context.engine.limits.get({ tx })
       if (found === undefined) throw notFound()
       return view(found)
@@ -132,11 +133,11 @@ const checkLimits = route({
   answer: checkSchema,
   async handle({ context, body: { limits } }) {
     try {
-      SumLimit.parseAll(limits, context.catalog)
+      await inList('limits', () => SumLimit.parseAll(limits, context.catalog))
       return { errors: [] }
     } catch (error) {
       if (!OutlayError.is(error) || error.issues.length === 0) throw error
-      return { errors: describeIssues(error).map(({ field, detail }) => ({ field: `limits.${field}`, detail })) }
+      return { errors: describeIssues(error) }
     }
   },
 })

@@ -1,8 +1,9 @@
-import { OutlayError, Policy } from '@outlay/core'
+import { Policy } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../component.ts'
 import type { ConsoleContext } from '../context.ts'
 import { restoreHidden } from './hidden-texts.ts'
+import { inList } from './in-list.ts'
 
 /** Policies that somebody writes, and has not set. */
 export const draftSchema = component(
@@ -26,14 +27,5 @@ export async function readDraft(
 ): Promise<readonly Policy[]> {
   const replaced = (await reads.policies.get({ version: expectedVersion }))?.policies ?? []
   const restored = restoreHidden(policies, replaced, shownMetadata)
-  try {
-    return Policy.parseAll(restored, catalog)
-  } catch (error) {
-    if (!OutlayError.is(error)) throw error
-    const [first, ...others] = error.issues.map((issue) => ({
-      ...issue,
-      field: issue.field === 'policies' ? issue.field : `policies.${issue.field}`,
-    }))
-    throw first === undefined ? error : OutlayError.fromIssues([first, ...others])
-  }
+  return inList('policies', () => Policy.parseAll(restored, catalog))
 }

@@ -7,6 +7,7 @@ import { foreignText } from '../redaction.ts'
 import { route } from '../routing/route.ts'
 import { reasonSchema } from '../transfers/actions.ts'
 import { restoreHidden, viewPolicies } from './hidden-texts.ts'
+import { inList } from './in-list.ts'
 
 const policiesSchema = component(
   'Policies',
@@ -68,7 +69,9 @@ const setPolicies = route({
       // That version never changes, and where it is not the last one, nothing is set.
       const replaced = (await context.engine.policies.get({ version: expectedVersion, tx }))?.policies ?? []
       const restored = restoreHidden(policies, replaced, context.shownMetadata)
-      const { version } = await context.engine.policies.set(tx, restored as unknown as readonly Policy[], note)
+      const { version } = await inList('policies', () =>
+        context.engine.policies.set(tx, restored as unknown as readonly Policy[], note),
+      )
       await record({ command: 'policies.set', reason, after: { version } })
       const found = await context.engine.policies.get({ tx })
       if (found === undefined) throw notFound()
