@@ -95,7 +95,7 @@ async function rollBackPayroll({ db, engine }: Cast, company: Company): Promise<
 }
 
 /** Hours that the sandbox advances with each check of the last wait, so that ACH days take seconds. */
-const hoursPerStep = 6
+const hoursPerStep = 12
 
 /** Waits until the engine has reached this point. */
 async function reach(cast: Cast, what: string, isReached: (backlog: Backlog) => boolean, hours = 0): Promise<void> {
