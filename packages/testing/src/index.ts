@@ -32,6 +32,13 @@ export {
 } from './memory-gateway.ts'
 export { findPgBouncer, type PgBouncer, type PgBouncerOptions, startPgBouncer } from './pgbouncer.ts'
 export { type Postgres, startPostgres } from './postgres.ts'
+export {
+  openPostgresClusters,
+  type PostgresClusters,
+  restoring,
+  standbyOf,
+  waitForPrimary,
+} from './postgres-clusters.ts'
 export type { PostgresOptions, PostgresProvider, RestartMode } from './postgres-server.ts'
 export { freezeProcesses, type Program, type ProgramEnd, type SpawnOptions, spawnNode } from './processes.ts'
 export { seededRandom } from './random.ts'

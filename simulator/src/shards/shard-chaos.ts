@@ -68,9 +68,14 @@ const killOne = (of: (site: ShardSite) => ShardSite['workers']) => async (site: 
 /** Every kind of fault, by name: each happens, ends, and says whom it befell. */
 const faultKinds = {
   node_crashed: async (site, fraction) => {
-    const { name, server } = pick(site.nodes, fraction)
-    await server.restart({ mode: 'immediate' })
-    return name
+    const node = pick(site.nodes, fraction)
+    await node.crash()
+    return node.name
+  },
+  node_promoted: async (site, fraction) => {
+    const node = pick(site.nodes, fraction)
+    await node.failOver()
+    return node.name
   },
   node_cut: breakNetwork(anyNode, 'cut'),
   node_silent: breakNetwork(anyNode, 'stall'),

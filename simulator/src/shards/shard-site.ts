@@ -1,21 +1,20 @@
 import { fileURLToPath } from 'node:url'
 import { directory } from '@outlay/adapters-pg'
 import type { SeededClient } from '@outlay/service/sandbox'
-import { type Postgres, type Program, spawnNode, startPostgres, startTcpProxy, type TcpProxy } from '@outlay/testing'
+import {
+  openPostgresClusters,
+  type Program,
+  spawnNode,
+  startPostgres,
+  startTcpProxy,
+  type TcpProxy,
+} from '@outlay/testing'
 import { Pool } from 'pg'
 import { type Customer, seedOf, welcome } from '../site/customer.ts'
 import { toEnvironment } from '../site/settings.ts'
 import { keepStanding, type StandingProgram } from '../site/standing-program.ts'
+import { type NodeServer, startNodeServer } from './node-server.ts'
 import { type NodeName, nodeNames, openSystem, type System, type SystemSettings } from './system.ts'
-
-/** A server of a node, and the network before it, which all programs of the system share. */
-export interface NodeServer {
-  readonly name: NodeName
-  readonly server: Postgres
-  readonly network: TcpProxy
-  /** The database past that network, for the judge. */
-  readonly pool: Pool
-}
 
 /** Three servers as one system in processes of their own: workers, movers of accounts, and the service on a fourth server. */
 export interface ShardSite extends AsyncDisposable {
@@ -42,9 +41,9 @@ const serviceEntry = fileURLToPath(new URL('../../../packages/service/dist/sandb
 /** Opens one. What is committed there is on disk. */
 export async function openShardSite(seed: number, accounts: number): Promise<ShardSite> {
   await using opening = new AsyncDisposableStack()
-  const startServer = async () =>
-    opening.use(await startPostgres({ provider: 'embedded', durable: true, settings: { max_connections: '120' } }))
-  const hub = await startServer()
+  const hub = opening.use(
+    await startPostgres({ provider: 'embedded', durable: true, settings: { max_connections: '120' } }),
+  )
   const [serviceUrl, directoryUrl] = [await hub.createDatabase(), await hub.createDatabase()]
   const openPool = (connectionString: string) => {
     const pool = new Pool({ connectionString, max: 3 })
@@ -63,25 +62,18 @@ export async function openShardSite(seed: number, accounts: number): Promise<Sha
   for (const { client } of welcomed) opening.defer(() => client.close())
   const customers = welcomed.map(({ customer }) => customer)
 
+  const clusters = opening.use(await openPostgresClusters())
   const nodes: NodeServer[] = []
-  const [direct, broken] = [new Map<NodeName, string>(), new Map<NodeName, string>()]
-  for (const name of nodeNames) {
-    const server = await startServer()
-    const databaseUrl = await server.createDatabase()
-    const { network, around } = await openNetwork(databaseUrl)
-    direct.set(name, databaseUrl)
-    broken.set(name, around)
-    nodes.push({ name, server, network, pool: openPool(databaseUrl) })
-  }
+  for (const name of nodeNames) nodes.push(opening.use(await startNodeServer(clusters, name)))
   const { network: directoryNetwork, around: directoryAround } = await openNetwork(directoryUrl)
-  const settingsOf = (databaseUrl: string, urls: ReadonlyMap<NodeName, string>): SystemSettings => ({
+  const settingsOf = (databaseUrl: string, way: 'direct' | 'around'): SystemSettings => ({
     ...{ databaseUrl, customers, serviceUrl: url, seed },
-    nodes: Object.fromEntries(urls) as Record<NodeName, string>,
+    nodes: Object.fromEntries(nodes.map((node) => [node.name, node[way]])) as Record<NodeName, string>,
   })
-  const office = opening.use(openSystem(settingsOf(directoryUrl, direct)))
+  const office = opening.use(openSystem(settingsOf(directoryUrl, 'direct')))
   await prepare(office, openPool(directoryUrl), nodes, customers)
 
-  const settings = settingsOf(directoryAround, broken)
+  const settings = settingsOf(directoryAround, 'around')
   const host = opening.use(openSystem(settings))
   const [movedMs, collapses]: [number[], string[]] = [[], []]
   const keep = async (name: string, entry: string) => {

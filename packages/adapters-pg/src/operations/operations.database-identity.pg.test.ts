@@ -1,8 +1,18 @@
 import { createEngine } from '@outlay/core'
-import { drain, memoryGateway, type Postgres, recordingLogger, waitUntil } from '@outlay/testing'
+import {
+  drain,
+  memoryGateway,
+  openPostgresClusters,
+  type Postgres,
+  type PostgresClusters,
+  recordingLogger,
+  restoring,
+  standbyOf,
+  waitForPrimary,
+  waitUntil,
+} from '@outlay/testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Clusters, openClusters, restoring, standbyOf, waitForPrimary } from '../../test/clusters.ts'
 import { migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
@@ -11,10 +21,10 @@ import { pgDriver } from '../drivers/pg.ts'
 const at = (server: Postgres, name: string) => server.url.replace(/\/postgres$/, `/${name}`)
 
 describe('the database that transfers are sent from', () => {
-  let clusters: Clusters
+  let clusters: PostgresClusters
   let primary: Postgres
   beforeAll(async () => {
-    clusters = await openClusters()
+    clusters = await openPostgresClusters()
     primary = await clusters.start('primary')
     await migrateOutbox(await primary.createDatabase('app'))
   })
