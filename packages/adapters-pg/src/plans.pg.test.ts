@@ -151,7 +151,7 @@ it('of the next events of a subscription read by index what they name, though th
     `truncate ${jobTable}, outlay.outbox, outlay.transfer, outlay.event, outlay.attempt, outlay.delivery cascade`,
   )
   await pool.query(`insert into outlay.subscription (name, types) values ('s', '{transfer.submitted}')`)
-  const next = createNextStatements(resolveNames({}).tokens, 1_000).next_deliveries
+  const next = createNextStatements(resolveNames({}).tokens, 1_000).deliveries_next
   const values = ['s', [], ...front, ['transfer.submitted'], null, [], 20, '60000']
   const handle = () =>
     driver.transaction(async (tx) => {

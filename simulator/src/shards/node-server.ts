@@ -39,7 +39,7 @@ export async function startNodeServer(clusters: PostgresClusters, name: NodeName
   let server: Postgres = await clusters.start(files, settings)
   let servers = 1
   const url = new URL(await server.createDatabase())
-  // The proxies look here for each new connection.
+  // The proxies read it for each new connection.
   const target = { host: url.hostname, port: Number(url.port) }
   const open = async () => {
     const network = opening.use(await startTcpProxy(target))

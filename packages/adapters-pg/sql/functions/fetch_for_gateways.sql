@@ -22,14 +22,8 @@ declare
   v_free text[];
   v_turn text;
 begin
-  if {{schema}}.is_all_stopped(p_gateways) then
-    return;
-  end if;
-
   -- Most fetches find nothing. One with a time of the next walk in its turn reads no more than what is new: queue_fetch() knows why.
-  if strpos(coalesce(p_turn, ''), e'\n') = 0 and not exists (select from {{schema}}.outbox o where o.ready)
-    and not exists (select from {{schema}}.outbox o where not o.ready and o.due_at <= now())
-    and not exists (select from {{queue_table}} j where j.name = '{{queue}}' and j.state < 'active' and not j.blocked) then
+  if {{schema}}.is_all_stopped(p_gateways) or strpos(coalesce(p_turn, ''), e'\n') = 0 and {{schema}}.queue_is_empty() then
     return;
   end if;
 

@@ -1,2 +1,2 @@
 -- The next events of a subscription are found by functions, whose plans are kept whatever a driver does, and a fetch that finds nothing reads less. Functions:
--- ready_deliveries and next_deliveries are new; fetch_for_gateways has changed.
+-- ready_deliveries, next_deliveries and queue_is_empty are new; fetch_for_gateways has changed.

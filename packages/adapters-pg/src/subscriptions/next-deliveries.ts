@@ -28,8 +28,8 @@ const nextText = `select f.transfer_id, f.sequence, f.failures, f.begun, e.type,
   order by f.account_id, f.due_at, f.transfer_id, f.sequence`
 
 const texts = {
-  next_deliveries: nextText,
-  next_deliveries_traced: withTraceContext(nextText, 'transfer_id'),
+  deliveries_next: nextText,
+  traced_deliveries_next: withTraceContext(nextText, 'transfer_id'),
   /** Where the events that one statement reads end; no row when it reads all that are ready. */
   deliveries_end: `select e.account_id, case when e.transfer_id = '' then 'infinity' else {{schema}}.iso(e.due_at) end as due_at, e.transfer_id, e.sequence
     from (

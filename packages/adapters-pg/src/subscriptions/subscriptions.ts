@@ -184,7 +184,7 @@ export function createSubscriptionStore<Tx>(driver: Driver<Tx>, tokens: Readonly
  */
 function createDeliver<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, handlingTexts)
-  const { next_deliveries: next, next_deliveries_traced: nextTraced } = createNextStatements(tokens, windowSize)
+  const { deliveries_next: next, traced_deliveries_next: nextTraced } = createNextStatements(tokens, windowSize)
   const acknowledged = createAcknowledgedEvents()
   const begun = createBegunEventStore(driver, tokens)
   const terminate = async ({ pid, xact }: TransactionMark) => {
