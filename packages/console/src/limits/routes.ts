@@ -1,8 +1,8 @@
-import { type LimitVersion, OutlayError, SumLimit } from '@outlay/core'
+import { type LimitVersion, SumLimit } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../component.ts'
 import { notFound } from '../http/problem.ts'
-import { checkSchema, describeIssues } from '../policies/check.ts'
+import { checkSchema, findErrors } from '../policies/check.ts'
 import { inList } from '../policies/in-list.ts'
 import { foreignText } from '../redaction.ts'
 import { route } from '../routing/route.ts'
@@ -131,15 +131,8 @@ const checkLimits = route({
   about: 'all',
   body: component('LimitDraft', z.strictObject({ limits: z.array(z.record(z.string(), z.unknown())).max(1_000) })),
   answer: checkSchema,
-  async handle({ context, body: { limits } }) {
-    try {
-      await inList('limits', () => SumLimit.parseAll(limits, context.catalog))
-      return { errors: [] }
-    } catch (error) {
-      if (!OutlayError.is(error) || error.issues.length === 0) throw error
-      return { errors: describeIssues(error) }
-    }
-  },
+  handle: ({ context, body: { limits } }) =>
+    findErrors(() => inList('limits', () => SumLimit.parseAll(limits, context.catalog))),
 })
 
 /** Reads and changes of limits on sums. */

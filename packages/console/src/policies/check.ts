@@ -24,9 +24,19 @@ export const checkSchema = component(
   }),
 )
 
-/** The broken rules of an error, as an answer has them. */
-export const describeIssues = ({ issues }: OutlayError) =>
-  issues.slice(0, mostErrors).map(({ field, message }) => ({ field, detail: message }))
+/**
+ * Judges a draft, and answers with every rule that it breaks.
+ * @throws what `judge` throws without saying which rules are broken
+ */
+export async function findErrors(judge: () => Promise<unknown>): Promise<z.output<typeof checkSchema>> {
+  try {
+    await judge()
+    return { errors: [] }
+  } catch (error) {
+    if (!OutlayError.is(error) || error.issues.length === 0) throw error
+    return { errors: error.issues.slice(0, mostErrors).map(({ field, message }) => ({ field, detail: message })) }
+  }
+}
 
 const names = z.array(z.string())
 
@@ -62,15 +72,7 @@ const checkPolicies = route({
   about: 'all',
   body: draftSchema,
   answer: checkSchema,
-  async handle({ context, body }) {
-    try {
-      await readDraft(body, context)
-      return { errors: [] }
-    } catch (error) {
-      if (!OutlayError.is(error) || error.issues.length === 0) throw error
-      return { errors: describeIssues(error) }
-    }
-  },
+  handle: ({ context, body }) => findErrors(() => readDraft(body, context)),
 })
 
 /** What a form of policies asks while somebody writes. */
