@@ -10,9 +10,9 @@ declare
   c_most constant integer := 20000;
   c_small constant integer := 5000;
   v_metadata jsonb := p_filter -> 'metadata';
-  v_account_id text := p_filter ->> 'account_id';
-  v_batch_id text := p_filter ->> 'batch_id';
-  v_stage text := p_filter ->> 'stage';
+  v_account_id text := p_filter ->> 'account_id'; v_batch_id text := p_filter ->> 'batch_id'; v_stage text := p_filter ->> 'stage';
+  -- In whatever way the amount is written, it has these digits.
+  v_digits text := coalesce(nullif(ltrim(split_part(p_filter ->> 'amount', '.', 1), '0'), ''), rtrim(split_part(p_filter ->> 'amount', '.', 2), '0'));
   v_from text := '';
   -- Ids are digits and upper-case letters, which are before it.
   v_place text := coalesce(p_filter ->> 'cursor', '~');
@@ -53,7 +53,7 @@ begin
         and (p_filter ->> 'status' is null or t.status = p_filter ->> 'status') and (p_filter ->> 'reason' is null or t.reason = p_filter ->> 'reason')
         and (p_filter ->> 'gateway' is null or t.gateway = p_filter ->> 'gateway')
         and (p_filter ->> 'currency' is null or lower(t.request -> 'amount' ->> 'currency') = lower(p_filter ->> 'currency'))
-        and (p_filter ->> 'amount' is null or {{schema}}.amount_of(t.request -> 'amount') = (p_filter ->> 'amount')::numeric)
+        and (v_digits is null or strpos(t.request -> 'amount' ->> 'value', v_digits) > 0 and {{schema}}.amount_of(t.request -> 'amount') = (p_filter ->> 'amount')::numeric)
         and (p_filter ->> 'payee' is null or lower(p_filter ->> 'payee') in (
           lower(t.request -> 'destination' ->> 'addressId'), lower(t.request -> 'destination' -> 'address' ->> 'name')))
         and t.created_at >= coalesce((p_filter ->> 'created_after')::timestamptz, '-infinity') and t.created_at < coalesce((p_filter ->> 'created_before')::timestamptz, 'infinity')

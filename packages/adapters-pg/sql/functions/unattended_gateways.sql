@@ -8,10 +8,5 @@ returns table (gateway text, transfers integer, sample text, since timestamptz) 
     union all
     select o.id, o.gateway, o.created_at from {{schema}}.transfer o where o.next_poll_at is not null and o.remote_id is not null
   ) t
-  -- The one that workers of earlier releases have, too, who do not say so.
-  where (t.gateway <> 'default' or exists (
-      select 1 from {{schema}}.attended_gateway g where g.attended_at > clock_timestamp() - interval '2 minutes'))
-    and not exists (
-      select 1 from {{schema}}.attended_gateway g where g.name = t.gateway and g.attended_at > clock_timestamp() - interval '2 minutes')
-  group by t.gateway order by 1
+  group by t.gateway having {{schema}}.is_unattended(t.gateway) order by 1
 $$;

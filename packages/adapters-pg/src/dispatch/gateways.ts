@@ -50,7 +50,8 @@ const readName = rowDecoder('gateway', { name: Column.text })
 
 const readCount = rowDecoder('gateways', { count: Column.integer })
 
-const readUnattended: (row: Row) => UnattendedGateway = rowDecoder('unattended gateway', {
+/** Reads one of those. */
+export const readUnattended: (row: Row) => UnattendedGateway = rowDecoder('unattended gateway', {
   gateway: Column.text,
   transfers: Column.integer,
   sample: Column.text,

@@ -3,26 +3,16 @@ import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { type Row, type Statement, statements } from '../database/statement.ts'
-import { createGatewayStore, type UnattendedGateway } from '../dispatch/gateways.ts'
+import type { UnattendedGateway } from '../dispatch/gateways.ts'
 import { jobTableText } from '../queue/queue.ts'
 import type { DatabaseNames } from '../schema/database-names.ts'
 import { type AccountBacklog, createBacklogReads, type SubscriptionLag } from './account-backlog.ts'
 import { type Group, groupText as group, groupColumns, intervalMs as ms, readGroup } from './group.ts'
 import { createMoneyReads } from './money-health.ts'
-import { type ObstructedAccount, readObstructed } from './obstructed.ts'
+import { type DeferredTransfers, type ObstructedAccount, readWaitingHealth } from './waiting-health.ts'
 import { workerOf } from './worker-name.ts'
 
 export type { Group } from './group.ts'
-
-/** Transfers that one reason keeps from being sent. */
-export interface DeferredTransfers extends Group {
-  /** Any but those that a pause, refused credentials, a lack of funds or an obstacle gives: `rate_limited`, `registration_unknown` … */
-  readonly reason: string
-  /** Accounts that they are of, at most five. */
-  readonly accounts: readonly string[]
-  /** What the last attempt of the oldest of them came to; null when it says nothing. */
-  readonly lastDetail: string | null
-}
 
 /** A session, or something like one, that keeps old row versions from being cleaned up. */
 export interface SnapshotHolder {
@@ -156,50 +146,6 @@ const texts = {
     from {{schema}}.attempt a where a.claimed_at > statement_timestamp() - interval '1 hour'`,
   health_listening: `select count(*)::integer as count from pg_stat_activity s
     where s.datname = current_database() and s.query = 'listen "{{channel}}"'`,
-  // One statement sees transfers and jobs at one moment; in two reads, a transfer submitted in between would seem a fault.
-  health_jobs: `with waiting as materialized (
-      select t.id, {{schema}}.job_id(t.id) as job, t.updated_at from {{schema}}.transfer t
-      where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds')
-    ), paired as (
-      select w.id, w.updated_at, j.job, coalesce(j.is_waiting, false) as is_waiting, coalesce(j.is_active, false) as is_active,
-        j.created_at, j.due_at, j.heartbeat_at
-      from waiting w full join {{schema}}.queue_jobs() j on j.job = w.job
-    ), sorted as (
-      select case
-          when p.id is not null and not p.is_waiting and not p.is_active then 'missing'
-          when p.id is null then 'stray'
-          when p.is_active and p.heartbeat_at < clock_timestamp() - interval '30 seconds' then 'silent'
-          when p.is_waiting and p.due_at < statement_timestamp() then 'due'
-        end as kind,
-        coalesce(p.id, p.job::text) as id, p.job,
-        case when p.is_waiting and p.id is not null then p.due_at
-          when p.is_active then p.heartbeat_at else coalesce(p.updated_at, p.created_at) end as at
-      from paired p
-    )
-    select g.kind, ${group} from sorted g
-    where g.kind is not null and (g.kind <> 'stray' or not exists (select 1 from {{schema}}.transfer t where t.id = {{schema}}.transfer_of_job(g.job)))
-    group by g.kind`,
-  // The plan counts on far more than there is, since either side of the join may be all of it.
-  health_plain: `select set_config('jit', 'off', true)`,
-  health_unknown: `select ${group} from (
-      select t.id, t.unknown_since as at from {{schema}}.transfer t
-      where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting', 'awaiting_funds') and t.unknown_since is not null
-    ) g`,
-  health_blocked: `select g.reason, ${group} from (
-      select t.id, coalesce(t.reason, 'unspecified') as reason, t.updated_at as at from {{schema}}.transfer t
-      where t.remote_id is null and t.status = 'pending' and t.stage = 'blocked'
-    ) g group by g.reason order by g.reason`,
-  health_deferred: `select p.*, (
-      select a.detail from {{schema}}.attempt a where a.transfer_id = p.samples[1] and a.answered_at is not null
-      order by a.attempt desc limit 1) as last_detail
-    from (
-      select g.reason, ${group}, (array_agg(distinct g.account_id))[1:5] as accounts from (
-        select t.id, t.account_id, t.reason, greatest(t.created_at, t.not_before) as at from {{schema}}.transfer t
-        where t.remote_id is null and t.status = 'pending' and t.stage in ('queued', 'submitting') and t.unknown_since is null
-          and t.reason not in ('account_paused', 'unauthenticated', 'insufficient_balance', 'gateway_held', 'batch_paused')
-          and t.reason <> all ({{schema}}.obstacles())
-      ) g group by g.reason
-    ) p order by p.reason`,
   // The index has these alone, and most transfers have got that id since.
   health_accepted_late: `select ${group}, (array_agg(g.detail order by g.at, g.id))[1] as last_detail from (
       select t.id, a.answered_at as at, a.detail from {{schema}}.attempt a join {{schema}}.transfer t on t.id = a.transfer_id
@@ -218,26 +164,8 @@ const texts = {
       select a.id::text as id, a.at from {{schema}}.audit a left join {{schema}}.audit_chain_end e on true
       where (e.settled_before is null or a.transaction >= e.settled_before) and not exists (select from {{schema}}.audit_chain c where c.audit_id = a.id)
     ) g`,
-  health_missing: `select ${group} from (
-      select t.id, t.unknown_since as at from {{schema}}.transfer t
-      where t.next_poll_at is not null and t.stage = 'submitted' and t.reason = 'missing_at_service'
-    ) g`,
-  health_funds: `select ${group} from (
-      select t.id, t.created_at as at from {{schema}}.transfer t
-      where t.remote_id is null and t.status = 'pending' and t.stage = 'awaiting_funds'
-    ) g`,
-  health_held: `select ${group} from (
-      select h.transfer_id as id, min(h.since) as at from {{schema}}.hold h join {{schema}}.transfer t on t.id = h.transfer_id and t.stage = 'held'
-      group by h.transfer_id
-    ) g`,
   health_credentials: `select r.account_id, ${ms('clock_timestamp() - r.since')} as refused_ms, r.refusals
     from {{schema}}.unauthorized_account r order by r.since limit 100`,
-  health_overdue_polls: `select ${group} from (
-      select t.id, t.next_poll_at as at from {{schema}}.transfer t where t.stage = 'submitted' and t.next_poll_at < statement_timestamp()
-    ) g`,
-  health_submitted: `select ${group} from (
-      select t.id, t.created_at as at from {{schema}}.transfer t where t.next_poll_at is not null and t.stage = 'submitted'
-    ) g`,
   health_unadopted: `select ${group}, min(g.problem) as problem from (
       select f.remote_id as id, f.seen_at as at, f.problem from {{schema}}.found_transfer f where f.problem is not null
     ) g`,
@@ -278,11 +206,7 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
   const one = async (name: keyof typeof texts): Promise<Row> => (await rows(name))[0] ?? {}
   const { accounts, subscriptions } = createBacklogReads(driver, databaseNames)
   const server = await readServer(driver, sql)
-  const groups = await driver.transaction(async (tx) => {
-    await driver.execute(tx, sql.health_plain, [])
-    return driver.execute(tx, sql.health_jobs, [])
-  })
-  const jobs = new Map(groups.map((row) => [readKind(row).kind, readGroup(row)]))
+  const waiting = await readWaitingHealth(driver, databaseNames)
   return {
     server,
     workers: {
@@ -290,30 +214,18 @@ export async function readHealth<Tx>(driver: Driver<Tx>, databaseNames: Database
       ...readClaims(await one('health_claims')),
       listening: readCount(await one('health_listening')).count,
     },
-    jobs: {
-      missing: jobs.get('missing') ?? noGroup,
-      stray: jobs.get('stray') ?? noGroup,
-      silent: jobs.get('silent') ?? noGroup,
-      due: jobs.get('due') ?? noGroup,
-    },
+    jobs: waiting.jobs,
     transfers: {
-      unknown: readGroup(await one('health_unknown')),
-      blocked: (await rows('health_blocked')).map(readBlocked),
+      ...waiting.transfers,
       acceptedLate: readLate(await one('health_accepted_late')),
       endedInDoubt: readLate(await one('health_ended_in_doubt')),
       acceptedTwice: readLate(await one('health_accepted_twice')),
       ...(await createMoneyReads(driver, databaseNames).all()),
-      awaitingFunds: readGroup(await one('health_funds')),
-      held: readGroup(await one('health_held')),
-      deferred: (await rows('health_deferred')).map(readDeferred),
-      missing: readGroup(await one('health_missing')),
-      overduePolls: readGroup(await one('health_overdue_polls')),
-      submitted: readGroup(await one('health_submitted')),
     },
     unchained: readGroup(await one('health_unchained')),
     sending: readSending(await one('health_sending')).state,
-    obstructed: await readObstructed(driver, databaseNames),
-    unattendedGateways: await createGatewayStore(driver, databaseNames.tokens).unattended(),
+    obstructed: waiting.obstructed,
+    unattendedGateways: waiting.unattendedGateways,
     refusedAccounts: (await rows('health_credentials')).map(readRefused),
     pausedAccounts: await accounts({ paused: true }),
     subscriptions: await subscriptions(),
@@ -346,20 +258,10 @@ const readServerRow = rowDecoder('server', {
 const readSupervised = rowDecoder('queue', { supervisedMs: Column.nullable(Column.number) })
 const readClaims = rowDecoder('claims', { claimedMs: Column.nullable(Column.number), names: Column.texts })
 const readCount = rowDecoder('count', { count: Column.integer })
-const readKind = rowDecoder('jobs', { kind: Column.text })
 const readSending = rowDecoder('sending', { state: Column.json<SendingState>() })
 
-const noGroup: Group = { count: 0, samples: [], oldestMs: null }
-const readBlocked = rowDecoder('blocked transfers', { ...groupColumns, reason: Column.text })
 const readLate = rowDecoder('late answers', { ...groupColumns, lastDetail: Column.nullable(Column.text) })
 const readUnadopted = rowDecoder('unadopted transfers', { ...groupColumns, problem: Column.nullable(Column.text) })
-
-const readDeferred: (row: Row) => DeferredTransfers = rowDecoder('deferred transfers', {
-  ...groupColumns,
-  reason: Column.text,
-  accounts: Column.texts,
-  lastDetail: Column.nullable(Column.text),
-})
 
 const readRefused: (row: Row) => RefusedAccount = rowDecoder('refused account', {
   accountId: Column.text,

@@ -31,7 +31,13 @@ const selectText = (where: string, most: string): string =>
 
 // A condition that may be absent would be compared with each transfer that waits, instead of being searched by an index.
 const texts = {
-  stuck_of_account: selectText('where v.account_id = $2', '$1'),
+  stuck_of_account: selectText(
+    `where v.account_id = $2 and v.id = any (array(
+      select t.id from {{schema}}.transfer t
+      where t.account_id = $2 and (t.remote_id is null and t.status = 'pending' and t.stage <> 'held' or t.next_poll_at is not null and t.stage = 'submitted')
+      union select r.transfer_id from {{schema}}.transfer_return r where r.problem is not null and r.resolved_at is null))`,
+    '$1',
+  ),
   stuck_one: selectText('where v.id = $1', '1'),
   stuck_among: selectText('where v.id = any ($2::text[])', '$1'),
   stuck_unsent: `select t.id from {{schema}}.transfer t
