@@ -22,7 +22,7 @@ import { checkNames, checkNumbers, timerRange } from '@outlay/core/adapter'
 import { type Authorize, createAuthorization } from './authorization/authorization.ts'
 import { boundedDriver } from './bounded-driver.ts'
 import type { ConsoleContext, Transaction } from './context.ts'
-import { createFigures } from './figures.ts'
+import { createFigures, type FigureReads, type Figures } from './figures.ts'
 import { answerJson, answerProblem, withoutBody } from './http/answer.ts'
 import { answerDownload, isDownload } from './http/download.ts'
 import { type NodeListener, nodeListener } from './http/node-listener.ts'
@@ -162,17 +162,45 @@ function checkOptions<Tx>(options: ConsoleOptions<Tx>): void {
   )
 }
 
-function createContext<Tx>(
-  {
+/** From so many transfers on that wait or are under way, reading all of them takes long. */
+const many = 50_000
+
+/** How long it counts whether they are many, in milliseconds. */
+const manyForMs = 5_000
+
+/** Longest time of one statement of a figure, which no request waits for, in milliseconds. */
+const longestFigureMs = 120_000
+
+function slowFigures<Tx>({ driver: given, schema, queueSchema }: ConsoleOptions<Tx>, timeoutMs: number): Figures {
+  const driver = boundedDriver(given, Math.max(longestFigureMs, timeoutMs))
+  const inspection = inspect({ driver, schema, queueSchema })
+  const quick = inspect({ driver: boundedDriver(given, timeoutMs), schema, queueSchema })
+  const { backlog } = createEngine({ backend: postgres({ driver, schema, queueSchema }), gateway: noGateway })
+  let last: { readonly isMany: Promise<boolean>; readonly at: number } | undefined
+  return createFigures({
+    reads: { inspection: inspection as FigureReads['inspection'], backlog },
+    isMany() {
+      const now = performance.now()
+      if (last === undefined || now - last.at > manyForMs)
+        last = { isMany: quick.countUnsettled(many).then((count) => count >= many), at: now }
+      const counted = last
+      return counted.isMany.catch((error: unknown) => {
+        if (last === counted) last = undefined
+        throw error
+      })
+    },
+  })
+}
+
+function createContext<Tx>(options: ConsoleOptions<Tx>, timeoutMs: number): ConsoleContext {
+  const {
     engine,
     driver: given,
     schema = 'outlay',
     queueSchema,
     shownMetadata = [],
     catalog = defaultCatalog,
-  }: ConsoleOptions<Tx>,
-  timeoutMs: number,
-): ConsoleContext {
+  } = options
   const driver = boundedDriver(given, (timeoutMs * 3) / 4)
   const trail = auditTrail({ driver, schema })
   const backend = postgres({ driver, schema, queueSchema })
@@ -187,7 +215,7 @@ function createContext<Tx>(
     searchKey: keySearch({ driver, schema }),
     lockTransfers: transferLocks({ driver, schema }) as ConsoleContext['lockTransfers'],
     schema,
-    figures: createFigures(),
+    figures: slowFigures(options, timeoutMs),
     catalog,
     shownMetadata: new Set(shownMetadata),
     holdBack: (_, work) => driver.transaction((tx) => work(tx, async () => {})),

@@ -1,38 +1,40 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createFigures } from './figures.ts'
 
-/** A clock, and reads of so many transfers that take half a second. */
-function make() {
+/** A clock, and reads of so many transfers that take half a second of it. */
+function make(isMany: boolean) {
   const clock = { now: 0, reads: 0 }
-  const figures = createFigures(() => clock.now)
-  const read = (transfers: number) => () =>
+  const figures = createFigures({
+    reads: { inspection: {} as never, backlog: () => Promise.reject(new Error('not read here')) },
+    isMany: async () => isMany,
+    nowMs: () => clock.now,
+  })
+  const read = () =>
     figures('one', async () => {
       clock.reads += 1
-      const value = clock.reads
       clock.now += 500
-      return { value, transfers }
+      return clock.reads
     })
   return { clock, read, figures }
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 it('reads those of few transfers each time', async () => {
-  const { read } = make()
-  expect([await read(5)(), await read(5)(), await read(5)()]).toEqual([1, 2, 3])
+  const { read } = make(false)
+  expect([await read(), await read(), await read()]).toEqual([1, 2, 3])
 })
 
 it('keeps one of many for a multiple of its time, and gives it once more while it reads the next', async () => {
-  const { read, clock } = make()
-  const slow = read(1_000_000)
-  expect([await slow(), await slow()]).toEqual([1, 1])
+  const { read, clock } = make(true)
+  expect([await read(), await read()]).toEqual([1, 1])
   clock.now += 10_001
-  expect([await slow(), await settled(), await slow()]).toEqual([1, undefined, 2])
+  expect([await read(), await settled(), await read()]).toEqual([1, undefined, 2])
   clock.now += 121_000
-  expect(await slow()).toBe(3)
+  expect(await read()).toBe(3)
 })
 
 it('lets all who ask at once share one read, and keeps no failure', async () => {
-  const { figures } = make()
+  const { figures } = make(true)
   let reads = 0
   const gate = Promise.withResolvers<never>()
   const ask = () =>
@@ -45,5 +47,49 @@ it('lets all who ask at once share one read, and keeps no failure', async () => 
   expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect(reads).toBe(1)
   await settled()
-  expect(await figures('two', async () => ({ value: 7, transfers: 0 }))).toBe(7)
+  expect(await figures('two', async () => 7)).toBe(7)
+})
+
+describe('one that takes long for the first time', () => {
+  const wait = { code: 'service_unavailable', status: 503, retryAfterMs: 1_000 }
+
+  it('is waited for while there are few', async () => {
+    const { figures } = make(false)
+    const gate = Promise.withResolvers<string>()
+    const asked = figures('slow', () => gate.promise)
+    setTimeout(() => gate.resolve('done'), 300)
+    expect(await asked).toBe('done')
+  })
+
+  it('is asked for again while there are many, and read once', async () => {
+    const { figures } = make(true)
+    let reads = 0
+    const gate = Promise.withResolvers<string>()
+    const ask = () =>
+      figures('slow', () => {
+        reads += 1
+        return gate.promise
+      })
+    await expect(ask()).rejects.toMatchObject(wait)
+    await expect(ask()).rejects.toMatchObject(wait)
+    gate.resolve('done')
+    expect([await ask(), reads]).toEqual(['done', 1])
+  })
+
+  it('says that it failed to one who asks afterwards, and is then read anew', async () => {
+    const { figures, clock } = make(true)
+    const gate = Promise.withResolvers<string>()
+    await expect(figures('slow', () => gate.promise)).rejects.toMatchObject(wait)
+    gate.reject(new Error('no database'))
+    await settled()
+    await expect(figures('slow', async () => 'never read')).rejects.toThrow('no database')
+    expect(await figures('slow', async () => 'read anew')).toBe('read anew')
+
+    const other = Promise.withResolvers<string>()
+    await expect(figures('other', () => other.promise)).rejects.toMatchObject(wait)
+    other.reject(new Error('no database'))
+    await settled()
+    clock.now += 60_001
+    expect(await figures('other', async () => 'read anew')).toBe('read anew')
+  })
 })

@@ -1,46 +1,90 @@
+import type { Inspection } from '@outlay/adapters-pg'
+import { type Backlog, OutlayError } from '@outlay/core'
+
 /** Longest time for which a figure is shown that was read before, in milliseconds. */
 const longestMs = 60_000
 
 /** A figure is kept for so many times the time that its read took: then its reads take at most a twentieth of one connection. */
 const keptFor = 20
 
-/** Transfers that wait or are under way, from which on reading all of them takes long. */
-const many = 50_000
-
 /** Most figures that are kept; the one that was read least recently is forgotten. */
 const mostKept = 200
 
-/** A figure, and of how many transfers that wait or are under way it is. */
-export interface Counted<T> {
-  readonly value: T
-  readonly transfers: number
+/** How long a request waits for a figure of many transfers, in milliseconds. */
+const patienceMs = 150
+
+/** When to ask again for a figure that is being read, in milliseconds. */
+const retryAfterMs = 1_000
+
+/** What a figure is read by: what takes long there is not ended at the limit of a request. */
+export interface FigureReads {
+  readonly inspection: Inspection<unknown>
+  readonly backlog: () => Promise<Backlog>
+}
+
+/** What figures are made of. */
+export interface FigureOptions {
+  readonly reads: FigureReads
+  /** Whether so many transfers wait or are under way that reading all of them takes long. */
+  readonly isMany: () => Promise<boolean>
+  readonly nowMs?: () => number
 }
 
 interface Figure {
-  readonly counted: Counted<unknown>
+  readonly value: unknown
   readonly begunAt: number
   readonly tookMs: number
 }
 
-/** Reads a figure, or gives the one that was read a moment ago. */
-export type Figures = <T>(name: string, read: () => Promise<Counted<T>>) => Promise<T>
+/**
+ * Reads a figure, or gives the one that was read a moment ago.
+ * @throws OutlayError `service_unavailable` with a time to ask again, while a figure of many transfers is read for the first time
+ */
+export type Figures = <T>(name: string, read: (reads: FigureReads) => Promise<T>) => Promise<T>
+
+const isCounting = () =>
+  new OutlayError(
+    'service_unavailable',
+    'Very many transfers wait, and they are being counted. Ask again in a moment.',
+    { status: 503, retryAfterMs },
+  )
+
+/** Whether a promise is fulfilled in time. */
+async function isInTime(begun: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), patienceMs)
+  })
+  try {
+    return await Promise.race([begun.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
 
 /**
  * Makes figures: reads of everything that waits, which take long where a million transfers do. Those who ask at once share one read. One of many transfers is kept
- * for up to a minute, and then whoever asks gets the old one once more while the next is read. A read that failed is not kept.
+ * for up to a minute, and then whoever asks gets the old one once more while the next is read; nobody waits for the first one longer than a moment. A read that failed is not
+ * kept; whoever asks next has its error, if nobody had.
  */
-export function createFigures(nowMs: () => number = () => performance.now()): Figures {
+export function createFigures({ reads, isMany, nowMs = () => performance.now() }: FigureOptions): Figures {
   const known = new Map<string, Figure>()
-  const underWay = new Map<string, Promise<Counted<unknown>>>()
-  const keep = async (name: string, read: () => Promise<Counted<unknown>>) => {
+  const underWay = new Map<string, Promise<unknown>>()
+  const failed = new Map<string, { readonly error: unknown; readonly at: number }>()
+  const put = <T>(map: Map<string, T>, name: string, value: T) => {
+    map.delete(name)
+    map.set(name, value)
+    const [oldest] = map.keys()
+    if (oldest !== undefined && map.size > mostKept) map.delete(oldest)
+  }
+  const keep = async (name: string, read: (reads: FigureReads) => Promise<unknown>) => {
     const begunAt = nowMs()
     try {
-      const counted = await read()
-      known.delete(name)
-      if (counted.transfers >= many) known.set(name, { counted, begunAt, tookMs: nowMs() - begunAt })
-      const [oldest] = known.keys()
-      if (oldest !== undefined && known.size > mostKept) known.delete(oldest)
-      return counted
+      const value = await read(reads)
+      const tookMs = nowMs() - begunAt
+      if (await isMany()) put(known, name, { value, begunAt, tookMs })
+      else known.delete(name)
+      return value
     } catch (error) {
       known.delete(name)
       throw error
@@ -48,17 +92,26 @@ export function createFigures(nowMs: () => number = () => performance.now()): Fi
       underWay.delete(name)
     }
   }
-  const start = (name: string, read: () => Promise<Counted<unknown>>) => {
+  const start = <T>(name: string, read: (reads: FigureReads) => Promise<T>) => {
     const begun = underWay.get(name) ?? keep(name, read)
     underWay.set(name, begun)
-    return begun
+    return begun as Promise<T>
   }
-  return async <T>(name: string, read: () => Promise<Counted<T>>) => {
+  const readFirst = async <T>(name: string, read: (reads: FigureReads) => Promise<T>) => {
+    const failure = failed.get(name)
+    failed.delete(name)
+    if (failure !== undefined && nowMs() - failure.at < longestMs) throw failure.error
+    const begun = start(name, read)
+    if ((await isInTime(begun)) || !(await isMany())) return await begun
+    begun.catch((error: unknown) => put(failed, name, { error, at: nowMs() }))
+    throw isCounting()
+  }
+  return async (name, read) => {
     const last = known.get(name)
     const ageMs = last === undefined ? 0 : nowMs() - last.begunAt
-    if (last === undefined || ageMs > 2 * longestMs) return (await start(name, read)).value as T
+    if (last === undefined || ageMs > 2 * longestMs) return await readFirst(name, read)
     // Nobody waits for it, and who asks after a failure reads it anew.
     if (ageMs > Math.min(longestMs, last.tookMs * keptFor)) start(name, read).catch(() => undefined)
-    return last.counted.value as T
+    return last.value as Awaited<ReturnType<typeof read>>
   }
 }

@@ -8,7 +8,6 @@ import { foreignText } from '../redaction.ts'
 import { route } from '../routing/route.ts'
 import { reasonBody, reasonSchema, sinceBody } from '../transfers/actions.ts'
 import { limitSchema } from '../transfers/filter.ts'
-import { readWaiting } from '../waiting.ts'
 
 const nullableText = z.string().nullable()
 const nullableNumber = z.number().nullable()
@@ -55,7 +54,7 @@ const listAccounts = route({
     const filter = { paused: paused !== undefined, limit, accountIds }
     // A digest: a person may have ten thousand accounts.
     const name = `accounts ${createHash('sha256').update(JSON.stringify(filter)).digest('hex')}`
-    return { accounts: await readWaiting(context, name, () => context.inspection.accounts(filter)) }
+    return { accounts: await context.figures(name, ({ inspection }) => inspection.accounts(filter)) }
   },
 })
 
@@ -96,8 +95,7 @@ async function readAccount(context: ConsoleContext, accountId: string) {
   const stopped = await findStop(context, accountId)
   const known = await isKnown(context, accountId)
   const { refused } = await inspection.holds(accountId)
-  const name = `account ${accountId}`
-  const backlog = await readWaiting(context, name, () => inspection.accounts({ accountIds: [accountId] }))
+  const backlog = await inspection.accounts({ accountIds: [accountId] })
   return { ...state, stopped, known, credentialsRefused: refused.length > 0, backlog }
 }
 

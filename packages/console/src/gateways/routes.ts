@@ -28,11 +28,8 @@ const listGateways = route({
       ),
     }),
   ),
-  async handle({ context: { inspection, reads, figures } }) {
-    const facts = await figures('gateways', async () => {
-      const value = await inspection.gatewayFacts()
-      return { value, transfers: value.reduce((sum, { inFlight, waiting }) => sum + inFlight + waiting, 0) }
-    })
+  async handle({ context: { reads, figures } }) {
+    const facts = await figures('gateways', ({ inspection }) => inspection.gatewayFacts())
     const sending = await reads.sending()
     return { data: facts.map((one) => judgeGateway(one, sending)) }
   },

@@ -140,7 +140,8 @@ function write(error: OutlayError, requestId: string, isLogged = false): Problem
   const problem = partsOf(error.code, status, error.message, requestId)
   return {
     headers,
-    unexpected: isLogged || status >= 500,
+    // One that says when to ask again is no failure.
+    unexpected: isLogged || (status >= 500 && retryAfterMs === undefined),
     problem: problemSchema.parse(errors.length === 0 ? problem : { ...problem, errors }),
   }
 }

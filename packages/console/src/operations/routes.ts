@@ -6,7 +6,6 @@ import { component } from '../component.ts'
 import { foreignText } from '../redaction.ts'
 import { route } from '../routing/route.ts'
 import { reasonSchema, sinceBody } from '../transfers/actions.ts'
-import { countBacklog, readWaiting } from '../waiting.ts'
 
 const nullableText = z.string().nullable()
 const accountsSchema = z.union([z.literal('all'), z.array(z.string())])
@@ -60,12 +59,10 @@ const showBacklog = route({
       }),
     }),
   ),
-  handle: ({ context: { reads, inspection, figures } }) =>
-    figures('backlog', async () => {
-      const { value, transfers } = await countBacklog(reads)
-      const { workers } = await inspection.place()
-      return { value: { ...value, workers }, transfers }
-    }),
+  async handle({ context: { inspection, figures } }) {
+    const backlog = await figures('backlog', (reads) => reads.backlog())
+    return { ...backlog, workers: await inspection.workers() }
+  },
 })
 
 const runDoctor = route({
@@ -90,9 +87,10 @@ const runDoctor = route({
       ),
     }),
   ),
-  async handle({ context: { inspection, reads, schema, figures } }) {
-    const at = { inspection, schema, database: 'of this console', server: 'its server' }
-    const findings = await readWaiting({ reads, figures }, 'doctor', () => examine(at))
+  async handle({ context: { schema, figures } }) {
+    const findings = await figures('doctor', ({ inspection }) =>
+      examine({ inspection, schema, database: 'of this console', server: 'its server' }),
+    )
     return { healthy: findings.every(({ severity }) => severity !== 'serious'), findings }
   },
 })

@@ -8,7 +8,6 @@ import type { ConsoleContext } from '../context.ts'
 import { notFound, parameterError } from '../http/problem.ts'
 import { foreignText } from '../redaction.ts'
 import { route } from '../routing/route.ts'
-import { readWaiting } from '../waiting.ts'
 import { filterSchema, limitSchema, pageFilterSchema } from './filter.ts'
 import { heldSchema, viewHeld } from './held-view.ts'
 import { findTransfers } from './search.ts'
@@ -158,7 +157,7 @@ const listStuck = route({
     const only = oneAccount(subject, accountId)
     const filter = { ...(only === undefined ? {} : { accountId: only }), limit }
     const name = `stuck ${JSON.stringify(filter)}`
-    return { transfers: await readWaiting(context, name, () => context.inspection.stuck(filter)) }
+    return { transfers: await context.figures(name, ({ inspection }) => inspection.stuck(filter)) }
   },
 })
 

@@ -61,7 +61,36 @@ export function call<P extends Place>(place: P, ask: Ask<P>): Promise<Answer<P>>
   return send(method, `${filled}${writeQuery(query)}`, { body, signal }) as Promise<Answer<P>>
 }
 
+/** Most times that a reading is asked for while the server says when to ask again. */
+const mostAsked = 120
+
+/** Asks again as long as the server says when: a figure of very many transfers is being counted. */
 async function send(
+  method: string,
+  path: string,
+  ask: { readonly body?: unknown; readonly signal?: AbortSignal | undefined },
+): Promise<unknown> {
+  for (let asked = 1; ; asked += 1) {
+    const answer = await sendOnce(method, path, ask)
+    if (!(answer instanceof Wait)) return answer
+    if (asked === mostAsked) throw answer.refusal
+    await new Promise((resolve) => setTimeout(resolve, answer.afterMs))
+    ask.signal?.throwIfAborted()
+  }
+}
+
+/** When to ask again, in milliseconds, and what was said. */
+class Wait {
+  readonly afterMs: number
+  readonly refusal: Refusal
+
+  constructor(afterMs: number, refusal: Refusal) {
+    this.afterMs = afterMs
+    this.refusal = refusal
+  }
+}
+
+async function sendOnce(
   method: string,
   path: string,
   { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal | undefined },
@@ -91,6 +120,9 @@ async function send(
   }
   const json = readJson(text)
   if (response.ok && json !== undefined) return json
+  const afterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  if (isProblem(json) && method === 'GET' && response.status === 503 && afterSeconds > 0)
+    return new Wait(afterSeconds * 1_000, new Refusal(json))
   if (isProblem(json)) throw new Refusal(json)
   throw new Unanswered(`The server answered with ${response.status}, and not as the console does.`)
 }

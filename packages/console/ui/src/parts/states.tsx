@@ -20,6 +20,7 @@ export function Loading({ what = 'Reading' }: { readonly what?: string }) {
       {[92, 78, 85, 64].map((width) => (
         <span key={width} className={`bone w${width}`} aria-hidden="true" />
       ))}
+      <span className="late muted">This takes some seconds where very many transfers wait.</span>
     </div>
   )
 }
