@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pgDriver, postgres } from '@outlay/adapters-pg'
 import { createConsole } from '@outlay/console'
 import { createEngine, type Gateway } from '@outlay/core'
@@ -13,6 +14,7 @@ const stuck = Number(process.argv[3] ?? transfers / 10)
 const runs = Number(process.env['OUTLAY_BENCH_RUNS'] ?? 20)
 const slice = 50_000
 const accounts = 2_000
+const payees = 10_007
 
 const closedGateway: Gateway = {
   submit: () => Promise.reject(new Error('Nothing is sent in this workload.')),
@@ -25,10 +27,10 @@ const common = `'01K8' || lpad(n::text, 22, '0') as id, now() - ($3 - n) * (inte
 const fillText = `insert into outlay.transfer (id, account_id, idempotency_key, fingerprint, request, stage, status, reason, remote_id, attempt, gateway, created_at, updated_at)
   select c.id, c.account_id, 'invoice-' || c.n, md5(c.n::text), jsonb_build_object('amount', jsonb_build_object('value', (100 + c.n % 900) || '.25', 'currency', 'USD'),
       'source', jsonb_build_object('addressId', '01K8WALLET0000000000000000', 'valueType', 'USDC', 'transferType', 'base'),
-      'destination', jsonb_build_object('addressId', '01K8BANK000000000000000000', 'valueType', 'USD', 'transferType', 'wire')),
+      'destination', jsonb_build_object('addressId', '01K8BANK' || lpad((c.n % ${payees})::text, 18, '0'), 'valueType', 'USD', 'transferType', 'wire')),
     case when not c.is_stuck then 'settled' when c.n % 7 = 0 then 'blocked' when c.n % 7 = 1 then 'held' when c.n % 7 = 2 then 'awaiting_funds' else 'queued' end,
     case when c.is_stuck then 'pending' when c.n % 50 = 0 then 'failed' else 'complete' end,
-    case when not c.is_stuck or c.n % 7 = 1 then null when c.n % 7 = 0 then 'outcome_unknown' when c.n % 7 = 2 then 'insufficient_balance' when c.n % 7 = 3 then 'unreachable' else 'account_paused' end,
+    case when not c.is_stuck then null when c.n % 7 = 1 then case when c.n % 2 = 0 then 'approval' else 'operator' end when c.n % 7 = 0 then 'outcome_unknown' when c.n % 7 = 2 then 'insufficient_balance' when c.n % 7 = 3 then 'unreachable' else 'account_paused' end,
     case when not c.is_stuck then 'remote-' || c.n end, 1, 'default', c.at, c.at
   from (select n, ${common}, n % $4 = 0 as is_stuck from generate_series($1::bigint, $2::bigint) n) c`
 
@@ -44,8 +46,10 @@ const metadataText = `insert into outlay.transfer_metadata (transfer_id, name, v
 const jobsText = `select outlay.queue_put_many(array_agg(outlay.job_id(t.id)), array_agg(t.account_id), array_agg(now() + interval '1 hour'), now())
   from outlay.transfer t where t.remote_id is null and t.stage in ('queued', 'awaiting_funds')`
 
-const holdsText = `insert into outlay.hold (transfer_id, name, policy, why, actor)
-  select t.id, 'operator', '', 'it is odd', 'ada' from outlay.transfer t where t.remote_id is null and t.stage = 'held'`
+const holdsText = `insert into outlay.hold (transfer_id, name, policy, why, actor, requirement)
+  select t.id, t.reason, case t.reason when 'approval' then 'large' else '' end, 'it is odd', case t.reason when 'operator' then 'ada' end,
+    case t.reason when 'approval' then '{"steps": [{"count": 2}], "inOrder": false}'::jsonb end
+  from outlay.transfer t where t.remote_id is null and t.stage = 'held'`
 
 async function fill(admin: Client): Promise<void> {
   const every = Math.max(1, Math.round(transfers / stuck))
@@ -80,6 +84,7 @@ const admin = createConsole({
   ...{ engine, driver, authorize: () => ({ actor: 'ada', permissions: { read: 'all' } }) },
   rateLimit: { perSecond: 10_000, burst: 10_000 },
 })
+const payeeOf = (n: number) => `01K8BANK${String(n).padStart(18, '0')}`
 const middle = `01K8${String(Math.floor(transfers / 2)).padStart(22, '0')}`
 const waiting = await database.admin.query(
   `select id from outlay.transfer where remote_id is null and stage = 'queued' order by id limit 1 offset 100`,
@@ -97,6 +102,14 @@ const lines = [
     '/transfers?metadata[order]=5000',
     '/transfers?currency=EUR',
     '/transfers?reason=unreachable',
+    '/transfers?amount=500.25',
+    '/transfers?amount=500.26',
+    '/transfers?amount=500.25&accountId=acct-400',
+    `/transfers?payee=${payeeOf(7)}`,
+    '/transfers?payee=nobody',
+    `/transfers?payee=${payeeOf(7)}&stage=queued`,
+    '/approvals',
+    '/approvals?accountId=acct-10',
     `/transfers?cursor=${middle}`,
   ],
   ...[
@@ -127,24 +140,33 @@ const lines = [
     '/subscriptions',
   ],
 ]
-const results = []
-for (const line of lines) {
-  const times: number[] = []
-  let status = 0
-  for (let run = 0; run < runs; run += 1) {
+/** Asks as a page does: again, while a figure is being counted. */
+async function ask(line: string, times: number[]) {
+  const from = performance.now()
+  for (;;) {
     const at = performance.now()
     const answer = await admin.fetch(new Request(`http://localhost/api${line}`))
     await answer.text()
     times.push(performance.now() - at)
-    status = answer.status
-    if (times[0] !== undefined && times[0] > 5_000 && run >= 2) break
+    const again = Number(answer.headers.get('retry-after') ?? 0)
+    if (answer.status !== 503 || again === 0) return { status: answer.status, ms: performance.now() - from }
+    await sleep(again * 1_000)
   }
+}
+
+const results = []
+for (const line of lines) {
+  const times: number[] = []
+  const first = await ask(line, times)
+  for (let run = 1; run < runs; run += 1) await ask(line, times)
   const shown = {
     line: line.slice(0, 60),
-    status,
-    firstMs: Math.round(times[0] ?? 0),
+    status: first.status,
+    /** Until the first answer that is no request to ask again. */
+    thereMs: Math.round(first.ms),
     p50Ms: Math.round(quantile(times, 0.5)),
-    p95Ms: Math.round(quantile(times.slice(1), 0.95)),
+    p95Ms: Math.round(quantile(times, 0.95)),
+    longestMs: Math.round(Math.max(...times)),
   }
   results.push(shown)
   console.error(JSON.stringify(shown))
