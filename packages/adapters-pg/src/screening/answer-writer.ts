@@ -29,7 +29,7 @@ export function startAnswerWriter<Tx>({
   onAnswered,
 }: AnswerWriterOptions<Tx>): Pick<BatchWriter<GivenAnswer, void>, 'stop'> & { add(given: GivenAnswer): Promise<void> } {
   const writer = startBatchWriter<GivenAnswer, AnswerFate | 'given_up'>({
-    ...{ name: 'screening_answers', logger, loops, mostTries, refusals, onWritten: onAnswered },
+    ...{ name: 'screening answers', logger, loops, mostTries, refusals, onWritten: onAnswered },
     write: screenings.answer,
     refuse({ id, accountId }, error) {
       // The message may quote the refused data.
