@@ -17,7 +17,7 @@ const refillMs = 3
 const leaseBeyondMs = 30_000
 
 /** How long aborted calls may take to end, and what they came to may take to be written, when the engine stops, in milliseconds. */
-const lastWritesMs = 4_000
+const lastWritesMs = 6_000
 
 /** What a screener works with. */
 export interface ScreenerOptions<Tx> extends AnswerWriterOptions<Tx> {
