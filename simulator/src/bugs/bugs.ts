@@ -169,9 +169,19 @@ export const bugs: readonly Bug[] = [
     breaks: ['screened'],
     sql: {
       on: 'host',
-      name: 'answer_screening',
-      from: `if v_result = 'pass' then`,
-      to: `if v_result in ('pass', 'hold') then`,
+      name: 'write_screening_answers',
+      from: `filter (where g.is_counted and g.result = 'pass')`,
+      to: `filter (where g.is_counted and g.result in ('pass', 'hold'))`,
+    },
+  },
+  {
+    name: 'one_pass_is_that_of_its_batch',
+    breaks: ['screened'],
+    sql: {
+      on: 'host',
+      name: 'write_screening_answers',
+      from: `select array_agg(g.id) filter (where g.is_counted and g.result = 'pass')`,
+      to: `select case when bool_or(g.is_counted and g.result = 'pass') then array_agg(g.id) filter (where g.is_counted) end`,
     },
   },
   {

@@ -5,7 +5,7 @@ create or replace function {{schema}}.lease_screenings(
   p_after text, p_limit integer, p_most_each integer, p_accounts text[], p_counts integer[], p_lease_ms integer,
   out ids text[], out asks integer[], out next_after text
 ) language plpgsql
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 declare
   c_most_accounts constant integer := 2000;
   v_now timestamptz := clock_timestamp();
@@ -14,9 +14,6 @@ declare
   v_room integer;
   v_due text[] := '{}';
   v_rooms integer[] := '{}';
-  v_share integer;
-  v_ids text[];
-  v_asks integer[];
 begin
   ids := '{}';
   asks := '{}';
@@ -41,21 +38,18 @@ begin
       exit when cardinality(v_due) = p_limit;
     end if;
   end loop;
-  for v_place in 1 .. cardinality(v_due) loop
-    -- What the earlier ones have left is for the later ones.
-    v_share := least(v_rooms[v_place], ceil((p_limit - cardinality(ids))::numeric / (cardinality(v_due) - v_place + 1))::integer);
-    with due as materialized (
+  with due as materialized (
+    select d.transfer_id from unnest(v_due, v_rooms) as a (account_id, room)
+    cross join lateral (
       select s.transfer_id from {{schema}}.screening s
-      where s.account_id = v_due[v_place] and not s.on_hold and s.due_at <= v_now order by s.due_at, s.transfer_id limit v_share
-      for no key update skip locked
-    ), leased as (
-      update {{schema}}.screening s set due_at = v_now + p_lease_ms * interval '1 millisecond', asks = s.asks + 1
-      from due d where s.transfer_id = d.transfer_id
-      returning s.transfer_id, s.asks
-    )
-    select coalesce(array_agg(l.transfer_id), '{}'), coalesce(array_agg(l.asks), '{}') into v_ids, v_asks from leased l;
-    ids := ids || v_ids;
-    asks := asks || v_asks;
-  end loop;
+      where s.account_id = a.account_id and not s.on_hold and s.due_at <= v_now order by s.due_at, s.transfer_id
+      limit least(a.room, ceil(p_limit::numeric / nullif(cardinality(v_due), 0))::integer) for no key update skip locked
+    ) d limit p_limit
+  ), leased as (
+    update {{schema}}.screening s set due_at = v_now + p_lease_ms * interval '1 millisecond', asks = s.asks + 1
+    from due d where s.transfer_id = d.transfer_id
+    returning s.transfer_id, s.asks
+  )
+  select coalesce(array_agg(l.transfer_id), '{}'), coalesce(array_agg(l.asks), '{}') into ids, asks from leased l;
 end
 $$;

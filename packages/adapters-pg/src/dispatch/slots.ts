@@ -1,3 +1,5 @@
+import { createCounts } from '../workers/counts.ts'
+
 /** Slots for submissions under way. A submission that hangs gives its slot up after a time. */
 export interface Slots {
   /** Occupies a slot for an account at one gateway; returns the function that frees it. */
@@ -77,25 +79,6 @@ export function createSlots({ concurrency, gateways, slowAfterMs, onFree, onHang
         slowAt.add(gateway, -1)
         slowOf.add(accountId, -1)
       }
-    },
-  }
-}
-
-/** Makes counts by name, and their total. */
-function createCounts() {
-  const counts = new Map<string, number>()
-  let total = 0
-  const get = (name: string) => counts.get(name) ?? 0
-  return {
-    get,
-    total: () => total,
-    /** Returns the new count. */
-    add(name: string, change: 1 | -1): number {
-      const count = get(name) + change
-      total += change
-      if (count === 0) counts.delete(name)
-      else counts.set(name, count)
-      return count
     },
   }
 }

@@ -8,7 +8,7 @@ import { createScreeningStore, type ScreeningLease } from './screenings.ts'
 
 const note = { actor: 'petra', reason: 'as the law asks' }
 const by = 'a worker'
-const pass: ScreeningAnswer & { readonly by: string } = { result: 'pass', by }
+const pass: ScreeningAnswer = { result: 'pass' }
 
 describe('leases of screenings', async () => {
   const { pool, driver, open, commit, rows } = await testHost()
@@ -26,6 +26,8 @@ describe('leases of screenings', async () => {
     const counts = [...Map.groupBy(transfers, ({ accountId }) => accountId)].map(([name, all]) => [name, all.length])
     return { ...Object.fromEntries(counts), next }
   }
+  const answer = async (id: string, ask: number, given: ScreeningAnswer) =>
+    (await store.answer([{ id, accountId: 'acme', ask, answer: given, by }]))[0]
   const endLeases = () => rows(`update outlay.screening set due_at = clock_timestamp()`)
   const stageOf = async (engine: HostEngine, id = '') => (await engine.transfers.get(id))?.stage
 
@@ -79,13 +81,13 @@ describe('leases of screenings', async () => {
     await endLeases()
     // The worker of the first call died, or was late.
     await lease()
-    expect(await store.answer(first, 1, pass)).toBe('late')
+    expect(await answer(first, 1, pass)).toBe('late')
     expect(await stageOf(engine, first)).toBe('held')
-    expect(await store.answer(first, 2, pass)).toBe('released')
-    expect(await store.answer(second, 1, { result: 'refuse', by })).toBe('refused')
-    expect(await store.answer(second, 2, pass)).toBe('late')
-    expect(await store.answer(third, 1, { result: 'hold', case: 'c', by })).toBe('held')
-    expect(await store.answer(third, 2, pass)).toBe('late')
+    expect(await answer(first, 2, pass)).toBe('released')
+    expect(await answer(second, 1, { result: 'refuse' })).toBe('refused')
+    expect(await answer(second, 2, pass)).toBe('late')
+    expect(await answer(third, 1, { result: 'hold', case: 'c' })).toBe('held')
+    expect(await answer(third, 2, pass)).toBe('late')
     await endLeases()
     expect((await lease()).transfers).toEqual([])
     const stored = await rows(
@@ -109,11 +111,11 @@ describe('leases of screenings', async () => {
     const tx = await pool.connect()
     await tx.query('begin')
     await engine.transfers.release(tx, id, { ...note, hold: 'screening', policy: 'sanctions' })
-    expect(await store.answer(id, 1, pass)).toBe('locked')
-    expect(await store.answer(id, 1, { result: 'refuse', by })).toBe('locked')
+    expect(await answer(id, 1, pass)).toBe('locked')
+    expect(await answer(id, 1, { result: 'refuse' })).toBe('locked')
     await tx.query('commit')
     tx.release()
-    expect(await store.answer(id, 1, { result: 'refuse', by })).toBe('late')
+    expect(await answer(id, 1, { result: 'refuse' })).toBe('late')
     expect(await stageOf(engine, id)).toBe('queued')
     expect((await engine.transfers.holds(id))?.screenings).toMatchObject([{ result: 'refuse', isCounted: false }])
   })
@@ -123,7 +125,7 @@ describe('leases of screenings', async () => {
     await demand(engine)
     const [id = '', other = ''] = await pay(engine, 'acme', 2)
     await lease()
-    expect(await store.answer(id, 1, { result: 'hold', note: 'a\0b\ud800', by })).toBe('held')
+    expect(await answer(id, 1, { result: 'hold', note: 'a\0b\ud800' })).toBe('held')
     await store.fail(other, 1, 'a\0b\ud800', 1)
     expect((await engine.transfers.holds(id))?.screenings?.[0]?.note).toBe('a\ufffdb\ufffd')
   })
@@ -136,7 +138,7 @@ describe('leases of screenings', async () => {
     await endLeases()
     await commit((tx) => engine.fence(tx))
     expect(await lease()).toEqual({ transfers: [], leased: 0, next: undefined })
-    expect(await store.answer(id, 1, pass)).toBe('late')
+    expect(await answer(id, 1, pass)).toBe('late')
     expect(await stageOf(engine, id)).toBe('held')
   })
 
@@ -150,8 +152,8 @@ describe('leases of screenings', async () => {
     const [late = ''] = await pay(engine, 'acme', 1, { expiresAt: new Date(Date.now() + 3_600_000) })
     await rows(`update outlay.transfer set expires_at = now() - interval '1 second' where id = $1`, [late])
     expect(await lease()).toEqual({ transfers: [], leased: 1, next: undefined })
-    const answer = { result: 'pass', case: undefined, ...note } as const
-    await expect(commit((tx) => engine.transfers.answerScreening(tx, late, answer))).rejects.toMatchObject({
+    const given = { result: 'pass', case: undefined, ...note } as const
+    await expect(commit((tx) => engine.transfers.answerScreening(tx, late, given))).rejects.toMatchObject({
       code: 'conflict',
     })
   })

@@ -1,7 +1,6 @@
 import { type CounterpartyDetails, Id, type ScreenedTransfer, type ScreeningAnswer } from '@outlay/core'
 import { Column, rowDecoder, type ScreeningPort } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
-import { isLockTimeout, withLockTimeout } from '../database/lock-timeout.ts'
 import { readFirst } from '../database/read-rows.ts'
 import { type Row, statements, storableJson } from '../database/statement.ts'
 import { readTransfer, transferColumns } from '../transfers/transfer-row.ts'
@@ -16,6 +15,7 @@ const texts = {
     from {{schema}}.transfer t join {{schema}}.screening s on s.transfer_id = t.id
     where t.id = any ($1::text[]) and t.stage = 'held' and not s.on_hold and coalesce(t.expires_at > clock_timestamp(), true)
       and {{schema}}.effect_of(t) = 'none'`,
+  answer_screenings: 'select {{schema}}.answer_screenings($1::jsonb, $2) as fates',
   answer_screening: 'select {{schema}}.answer_screening($1, $2::uuid, $3, $4::jsonb, $5) as became',
   fail_screening: `update {{schema}}.screening s
     set failures = s.failures + 1, failing_since = coalesce(s.failing_since, clock_timestamp()), last_error = $3::jsonb ->> 0,
@@ -39,6 +39,16 @@ export interface ScreeningLease {
   readonly leaseMs: number
 }
 
+/** An answer of a call, and who made it. */
+export interface GivenAnswer {
+  readonly id: string
+  readonly accountId: string
+  /** The number of the call. */
+  readonly ask: number
+  readonly answer: ScreeningAnswer
+  readonly by: string
+}
+
 /** A transfer that this worker asks about. */
 export interface LeasedScreening extends ScreenedTransfer {
   /** Calls before this one, in a row, that gave no answer. */
@@ -55,15 +65,10 @@ export function createScreeningStore<Tx>(
   notifies = true,
 ) {
   const sql = statements(tokens, texts)
-  const answerOf = (transferId: string, ask: number | null, answer: ScreeningAnswer & { readonly by: string }) => {
-    const { result, note = null, by } = answer
-    const json = storableJson({ result, case: answer.case ?? null, note, by })
-    return [transferId, Id.toUuid(transferId), ask, json, notifies]
-  }
-  const fateOf = (rows: readonly Row[]): AnswerFate => readFirst(readFate, rows)?.became ?? 'locked'
   const port: ScreeningPort<Tx> = {
-    async answerScreening(tx, transferId, answer) {
-      const fate = fateOf(await driver.execute(tx, sql.answer_screening, answerOf(transferId, null, answer)))
+    async answerScreening(tx, transferId, { by, ...answer }) {
+      const values = [transferId, Id.toUuid(transferId), null, storableJson(answerOf(answer, by)), notifies]
+      const fate = readFirst(readFate, await driver.execute(tx, sql.answer_screening, values))?.became ?? 'locked'
       return { isCounted: fate !== 'late' && fate !== 'locked', isReleased: fate === 'released' }
     },
   }
@@ -81,20 +86,14 @@ export function createScreeningStore<Tx>(
       const transfers = rows.map((row) => readScreened(row, asks[ids.indexOf(String(row['id']))] ?? 0))
       return { transfers, leased: ids.length, next: nextAfter ?? undefined }
     },
-    /** Writes the answer of a call and does what it says, without waiting for who has locked the transfer. */
-    async answer(
-      transferId: string,
-      ask: number,
-      answer: ScreeningAnswer & { readonly by: string },
-    ): Promise<AnswerFate> {
-      try {
-        return await withLockTimeout(driver, async (tx) =>
-          fateOf(await driver.execute(tx, sql.answer_screening, answerOf(transferId, ask, answer))),
-        )
-      } catch (error) {
-        if (isLockTimeout(error)) return 'locked'
-        throw error
-      }
+    /**
+     * Writes answers of calls together and does what they say, without waiting for who has locked a transfer; returns in their order what
+     * became of each. One answer about a transfer is written at once, another one about it is `locked`.
+     */
+    async answer(given: readonly GivenAnswer[]): Promise<readonly AnswerFate[]> {
+      const answers = given.map(({ id, ask, answer, by }) => ({ id, ask, ...answerOf(answer, by) }))
+      const rows = await driver.query(sql.answer_screenings, [storableJson(answers), notifies])
+      return readFates(rows[0] ?? {}).fates
     },
     /** Notes that a call gave no answer, and when to ask again. */
     async fail(transferId: string, ask: number, error: string, pauseMs: number): Promise<void> {
@@ -114,10 +113,18 @@ const readLease = rowDecoder('screening', {
   nextAfter: Column.nullable(Column.text),
 })
 const readFate = rowDecoder('screening', { became: Column.word<AnswerFate>() })
+const readFates = rowDecoder('screening', { fates: Column.words<AnswerFate>() })
 const readBeside = rowDecoder('screening', {
   details: Column.nullable(Column.json<CounterpartyDetails['address']>()),
   policies: Column.texts,
   failures: Column.integer,
+})
+
+const answerOf = ({ result, case: named, note }: ScreeningAnswer, by: string) => ({
+  result,
+  case: named ?? null,
+  note: note ?? null,
+  by,
 })
 
 function readScreened(row: Row, ask: number): LeasedScreening {
