@@ -8,9 +8,6 @@ import { countJobs, outboxTable } from './queue.ts'
 /** Connections that receive every wake-up, like those of so many worker processes. */
 const listeners = 4
 
-/** Position among the values of a single enqueue of the flag to wake the workers. */
-const notifyPosition = 7
-
 /** When an enqueue wakes the workers: as the engine decides, never, or at every commit. */
 export type WakeUps = 'debounced' | 'none' | 'each'
 
@@ -68,8 +65,10 @@ function withWakeUps(driver: Driver<PoolClient>, wakeUps: WakeUps): Driver<PoolC
   return {
     ...driver,
     execute(tx, statement, values) {
-      if (typeof values[notifyPosition] !== 'boolean') throw new Error(`${statement.text} decides about no wake-up.`)
-      return driver.execute(tx, statement, values.with(notifyPosition, wakeUps === 'each'))
+      // The one flag among the values of a single enqueue says whether to wake the workers.
+      const place = values.findIndex((value) => typeof value === 'boolean')
+      if (place < 0) throw new Error(`${statement.text} decides about no wake-up.`)
+      return driver.execute(tx, statement, values.with(place, wakeUps === 'each'))
     },
   }
 }
