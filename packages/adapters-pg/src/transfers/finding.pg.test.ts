@@ -52,6 +52,24 @@ describe('the search for transfers', async () => {
     expect(await find({ accountId: 'nobody' })).toEqual([])
   })
 
+  it.each([
+    ['0.5', ['0.5', '00.50', '0.500'], ['0.05', '5', '10.5']],
+    ['12.50', ['12.5', '012.50', '12.500'], ['2.5', '112.5', '12.05', '12']],
+    ['0012', ['12', '12.00'], ['1200', '120', '0.12']],
+  ])('finds the amount %s in whatever way it is written', async (amount, same, others) => {
+    const accountId = `amount-${amount}`
+    const engine = open()
+    const all = await enqueueMany(engine, same.length + others.length, accountId)
+    const ids = all.map(({ id }) => id)
+    await rows(
+      `update outlay.transfer t set request = jsonb_set(t.request, '{amount,value}', to_jsonb(v.value))
+       from unnest($1::text[], $2::text[]) as v (id, value) where t.id = v.id`,
+      [ids, [...same, ...others]],
+    )
+    const { transfers } = await engine.transfers.find({ amount, accountId })
+    expect(idsOf(transfers).toSorted()).toEqual(ids.slice(0, same.length).toSorted())
+  })
+
   it('refuses a currency that its catalog does not have where no transfer is in it, and finds those that are in one', async () => {
     const engine = open()
     const { id } = await enqueue(engine)
