@@ -5,6 +5,7 @@ import { createEngine, type Gateway } from '@outlay/core'
 import type { Client } from 'pg'
 import { openDatabase } from './database.ts'
 import { openServer } from './server.ts'
+import { readServerTimeUs } from './server-time.ts'
 import { quantile } from './spread.ts'
 
 // How long each page's request to the console's API takes where there are many transfers. The first argument is how many of them, the second how many of those are
@@ -86,6 +87,7 @@ const admin = createConsole({
 })
 const payeeOf = (n: number) => `01K8BANK${String(n).padStart(18, '0')}`
 const middle = `01K8${String(Math.floor(transfers / 2)).padStart(22, '0')}`
+const yesterday = new Date(Date.now() - 86_400_000).toISOString()
 const waiting = await database.admin.query(
   `select id from outlay.transfer where remote_id is null and stage = 'queued' order by id limit 1 offset 100`,
 )
@@ -113,7 +115,7 @@ const lines = [
     `/transfers?cursor=${middle}`,
   ],
   ...[
-    `/transfers?createdAfter=${encodeURIComponent(new Date(Date.now() - 86_400_000).toISOString())}`,
+    `/transfers?createdAfter=${encodeURIComponent(yesterday)}`,
     '/transfers/by-key?accountId=acct-10&idempotencyKey=invoice-10',
   ],
   ...[
@@ -171,6 +173,14 @@ for (const line of lines) {
   results.push(shown)
   console.error(JSON.stringify(shown))
 }
+/** What an open overview asks in a minute; for its doctor only every tenth time. */
+const asked = ['/backlog', '/gateways', '/sending', `/stats?step=hour&from=${encodeURIComponent(yesterday)}`]
+const minutes = 50
+const usedBefore = await readServerTimeUs(database.admin)
+for (let minute = 0; minute < minutes; minute += 1)
+  for (const line of minute % 10 === 0 ? [...asked, '/doctor'] : asked) await ask(line, [])
+const usedAfter = await readServerTimeUs(database.admin)
+const overviewMs = usedBefore === null || usedAfter === null ? null : (usedAfter - usedBefore) / 1_000 / minutes
 console.log(
   JSON.stringify(
     {
@@ -181,6 +191,8 @@ console.log(
       runs,
       countedMsPerPart: countedMs / countedParts,
       countedUsPerTransfer: (countedMs * 1_000) / (transfers / 30),
+      /** Of the server's processor, for each minute that an overview is open. */
+      overviewMs,
       results,
     },
     null,

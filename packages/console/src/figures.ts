@@ -1,11 +1,17 @@
 import type { Inspection } from '@outlay/adapters-pg'
 import { type Backlog, OutlayError } from '@outlay/core'
 
-/** Longest time for which a figure is shown that was read before, in milliseconds. */
-const longestMs = 60_000
-
 /** A figure is kept for so many times the time that its read took: then its reads take at most a twentieth of one connection. */
 const keptFor = 20
+
+/** Longest time for which a figure is kept, in milliseconds. */
+const longestMs = 300_000
+
+/** How long a figure that is kept no more is given once more, while the next is read, in milliseconds. */
+const overdueMs = 60_000
+
+/** How long the failure of a read is kept for who asks next, in milliseconds. */
+const failedMs = 60_000
 
 /** Most figures that are kept; the one that was read least recently is forgotten. */
 const mostKept = 200
@@ -64,7 +70,7 @@ async function isInTime(begun: Promise<unknown>): Promise<boolean> {
 
 /**
  * Makes figures: reads of everything that waits, which take long where a million transfers do. Those who ask at once share one read. One of many transfers is kept
- * for up to a minute, and then whoever asks gets the old one once more while the next is read; nobody waits for the first one longer than a moment. A read that failed is not
+ * for up to five minutes, and then whoever asks gets the old one once more while the next is read; nobody waits for the first one longer than a moment. A read that failed is not
  * kept; whoever asks next has its error, if nobody had.
  */
 export function createFigures({ reads, isMany, nowMs = () => performance.now() }: FigureOptions): Figures {
@@ -100,7 +106,7 @@ export function createFigures({ reads, isMany, nowMs = () => performance.now() }
   const readFirst = async <T>(name: string, read: (reads: FigureReads) => Promise<T>) => {
     const failure = failed.get(name)
     failed.delete(name)
-    if (failure !== undefined && nowMs() - failure.at < longestMs) throw failure.error
+    if (failure !== undefined && nowMs() - failure.at < failedMs) throw failure.error
     const begun = start(name, read)
     if ((await isInTime(begun)) || !(await isMany())) return await begun
     begun.catch((error: unknown) => put(failed, name, { error, at: nowMs() }))
@@ -108,10 +114,11 @@ export function createFigures({ reads, isMany, nowMs = () => performance.now() }
   }
   return async (name, read) => {
     const last = known.get(name)
-    const ageMs = last === undefined ? 0 : nowMs() - last.begunAt
-    if (last === undefined || ageMs > 2 * longestMs) return await readFirst(name, read)
+    if (last === undefined) return await readFirst(name, read)
+    const oldMs = nowMs() - last.begunAt - Math.min(longestMs, last.tookMs * keptFor)
+    if (oldMs > overdueMs) return await readFirst(name, read)
     // Nobody waits for it, and who asks after a failure reads it anew.
-    if (ageMs > Math.min(longestMs, last.tookMs * keptFor)) start(name, read).catch(() => undefined)
+    if (oldMs > 0) start(name, read).catch(() => undefined)
     return last.value as Awaited<ReturnType<typeof read>>
   }
 }

@@ -15,7 +15,7 @@ const texts = {
     )
     select l.stage as place, l.count::integer from live l
     union all
-    select 'settled', greatest(0, (case when c.reltuples < 100000 then (select count(*) from {{schema}}.transfer)
+    select 'settled', greatest(0, (case when c.reltuples < 20000 then (select count(*) from {{schema}}.transfer)
       else c.reltuples::bigint end) - (select coalesce(sum(l.count), 0) from live l where l.stage <> 'settled'))::integer
     from pg_class c where c.oid = '{{schema}}.transfer'::regclass
     union all

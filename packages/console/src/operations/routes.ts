@@ -46,7 +46,7 @@ const showBacklog = route({
       awaitingFunds: z.int(),
       submitted: z.int(),
       blocked: z.int(),
-      settled: z.int().meta({ description: 'Exact up to about 100,000 transfers, an estimate beyond.' }),
+      settled: z.int().meta({ description: 'Exact up to about 20,000 transfers, an estimate beyond.' }),
       undelivered: z.int(),
       deadLetters: z.int(),
       workers: z.object({

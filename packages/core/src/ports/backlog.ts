@@ -7,7 +7,7 @@ export interface Backlog {
   readonly awaitingFunds: number
   readonly submitted: number
   readonly blocked: number
-  /** Exact up to about 100,000 transfers; an estimate beyond, since an exact count would take too long. */
+  /** Exact up to about 20,000 transfers; an estimate beyond, since an exact count would take too long. */
   readonly settled: number
   /** Events not yet delivered to a subscription, without dead letters. */
   readonly undelivered: number

@@ -145,7 +145,7 @@ const stopOffer = (label: string, verb: 'add' | 'end', effect: string, since?: s
 })
 
 function Doctor() {
-  const doctor = useRead('GET /doctor', {}, { everyMs: 300_000 })
+  const doctor = useRead('GET /doctor', {}, { everyMs: 600_000 })
   return (
     <Panel title="What the doctor says">
       <Read of={doctor} what="Examining">
