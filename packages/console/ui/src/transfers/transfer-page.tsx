@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import { useMay } from '../api/permissions.ts'
 import { useRead } from '../api/queries.ts'
+import { writeMissing } from '../approvals/missing.ts'
 import { groupDigits, Moment, Money, toWords, writeAge, writeMoment } from '../parts/format.tsx'
 import { Facts, Id, Page, Panel } from '../parts/page.tsx'
 import { Read } from '../parts/states.tsx'
@@ -144,8 +145,7 @@ function Holds({ of: { held, transfer } }: { readonly of: Timeline }) {
       )}
       {held.missing.length === 0 ? null : (
         <p>
-          Missing:{' '}
-          {held.missing.map(({ count = 1, roles }) => `${count} of ${roles?.join(' or ') ?? 'anybody'}`).join(', ')}.{' '}
+          Missing: {writeMissing(held.missing)}.{' '}
           {held.createdBy === null ? '' : `Not ${held.createdBy}, who created it.`}
           {held.earlierCreators === undefined || held.earlierCreators.length === 0
             ? ''

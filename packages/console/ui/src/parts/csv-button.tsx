@@ -1,16 +1,21 @@
 import { useState } from 'react'
 import { basePath, writeQuery } from '../api/client.ts'
-import { useNotice } from '../parts/notices.tsx'
-import type { Filter } from './address-filter.ts'
+import { useNotice } from './notices.tsx'
 
-/** Saves the filtered transfers as a file for spreadsheets. */
-export function CsvButton({ filter }: { readonly filter: Filter }) {
+/** Saves what is filtered as a file for spreadsheets. */
+export function CsvButton({
+  file,
+  filter,
+}: {
+  readonly file: 'transfers.csv' | 'audit.csv'
+  readonly filter: Readonly<Record<string, unknown>>
+}) {
   const [isSaving, setSaving] = useState(false)
   const notify = useNotice()
   const save = async () => {
     setSaving(true)
     try {
-      const response = await fetch(`${basePath}/api/transfers.csv${writeQuery(filter)}`)
+      const response = await fetch(`${basePath}/api/${file}${writeQuery(filter)}`)
       if (!(response.headers.get('content-type') ?? '').startsWith('text/csv') || !response.ok)
         return notify(
           'There is no file',
@@ -18,7 +23,7 @@ export function CsvButton({ filter }: { readonly filter: Filter }) {
         )
       const link = document.createElement('a')
       link.href = URL.createObjectURL(await response.blob())
-      link.download = 'transfers.csv'
+      link.download = file
       link.click()
       URL.revokeObjectURL(link.href)
     } catch {
