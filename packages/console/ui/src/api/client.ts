@@ -61,15 +61,34 @@ export function call<P extends Place>(place: P, ask: Ask<P>): Promise<Answer<P>>
   return send(method, `${filled}${writeQuery(query)}`, { body, signal }) as Promise<Answer<P>>
 }
 
-async function send(
-  method: string,
-  path: string,
-  { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal | undefined },
-): Promise<unknown> {
-  let response: Response
-  let text: string
+/** How often a request is sent that the limit of the person's requests refuses, and the longest pause in between, in seconds. */
+const patience = { times: 6, longestS: 5 }
+
+/** Sends a request. One that comes too soon is sent again when the server says: nothing was done of it. */
+async function send(method: string, path: string, sent: Sent): Promise<unknown> {
+  for (let times = 1; ; times += 1) {
+    const { response, text } = await exchange(method, path, sent)
+    const json = readJson(text)
+    if (response.ok && json !== undefined) return json
+    if (!isProblem(json))
+      throw new Unanswered(`The server answered with ${response.status}, and not as the console does.`)
+    const seconds = Number(response.headers.get('retry-after') ?? 'none')
+    if (json.code !== 'rate_limited' || times === patience.times || !(seconds <= patience.longestS))
+      throw new Refusal(json)
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000))
+    sent.signal?.throwIfAborted()
+  }
+}
+
+/** What goes with a request. */
+interface Sent {
+  readonly body?: unknown
+  readonly signal?: AbortSignal | undefined
+}
+
+async function exchange(method: string, path: string, { body, signal }: Sent) {
   try {
-    response = await fetch(`${basePath}/api${path}`, {
+    const response = await fetch(`${basePath}/api${path}`, {
       method,
       credentials: 'same-origin',
       signal: signal ?? null,
@@ -80,7 +99,7 @@ async function send(
             body: JSON.stringify(body ?? {}),
           }),
     })
-    text = await response.text()
+    return { response, text: await response.text() }
   } catch (error) {
     if (signal?.aborted) throw error
     throw new Unanswered(
@@ -89,10 +108,6 @@ async function send(
         : 'The server did not answer. The action may have been done: read it again before you repeat it.',
     )
   }
-  const json = readJson(text)
-  if (response.ok && json !== undefined) return json
-  if (isProblem(json)) throw new Refusal(json)
-  throw new Unanswered(`The server answered with ${response.status}, and not as the console does.`)
 }
 
 function readJson(text: string): unknown {
