@@ -60,6 +60,26 @@ describePages('a queue that somebody works off', ({ host, visit }) => {
     expect([times, (await engine.transfers.get(id))?.stage]).toEqual([2, 'queued'])
   })
 
+  it('tells payments of one amount apart, and says until when one may be approved', async () => {
+    await hold({})
+    const past = new Date(Date.now() - 60_000).toISOString()
+    const times = { expiresAt: '2040-06-02T10:00:00.000Z', notBefore: '2040-06-01T10:00:00.000Z' }
+    await host.enqueue({ createdBy: 'carl', idempotencyKey: 'invoice-7', ...times })
+    const late = await host.enqueue({ createdBy: 'carl' })
+    await host.pool.query('update outlay.transfer set expires_at = $2 where id = $1', [late.id, past])
+    const { page, open, errors } = await visit()
+    await open('/approvals')
+    await page.getByText(/not sent before 1 Jun/).waitFor()
+    await page.getByText(/expires 2 Jun/).waitFor()
+    await page.getByText(/expired since/).waitFor()
+    await page
+      .getByRole('button', { name: /^Approve 12.50/ })
+      .last()
+      .click()
+    await page.getByRole('dialog').getByText('invoice-7').waitFor()
+    expect(errors).toEqual([])
+  })
+
   it('is that of one batch, line by line', async () => {
     await hold({})
     const batch = await host.commit((tx) => engine.batches.create(tx, { accountId: 'acme', key: 'payroll' }))

@@ -9,6 +9,7 @@ import { Empty, Read } from '../parts/states.tsx'
 import { Badge, Payee } from '../parts/status.tsx'
 import { DecisionDialog } from './decision-dialog.tsx'
 import { writeMissing } from './missing.ts'
+import { WaitingFacts } from './waiting-facts.tsx'
 
 /** One entry of the queue. */
 export type Waiting = Answer<'GET /approvals'>['approvals'][number]
@@ -169,6 +170,9 @@ function Entry({
         <span className="muted">
           {transfer.accountId}
           {held.createdBy === null ? '' : `, asked for by ${held.createdBy}`} · {writeAge(transfer.createdAt)}
+        </span>
+        <span>
+          <WaitingFacts of={transfer} />
         </span>
         <span className="muted">
           {held.approvals.map(({ actor, at }) => (

@@ -6,6 +6,7 @@ import { Money, toWords, writeCount } from '../parts/format.tsx'
 import { SumList } from '../transfers/totals.tsx'
 import type { Decision, Waiting } from './approvals-page.tsx'
 import { addDecimals } from './sum.ts'
+import { WaitingFacts } from './waiting-facts.tsx'
 
 type Now = Answer<'GET /transfers/:transferId'>
 
@@ -168,7 +169,8 @@ function Entry({
         <strong>
           <Money {...one.transfer.amount} />
         </strong>{' '}
-        to {counterparty?.name ?? addressId ?? 'unknown'} <span className="muted">of {accountId}</span>
+        to {counterparty?.name ?? addressId ?? 'unknown'} <span className="muted">of {accountId}</span>{' '}
+        <WaitingFacts of={one.transfer} />
       </span>
       {now === undefined && error !== null ? (
         <span className="changed" role="alert">
