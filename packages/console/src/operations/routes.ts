@@ -1,4 +1,4 @@
-import { examine } from '@outlay/cli/checks'
+import { diagnoseControl, examine } from '@outlay/cli/checks'
 import type { StopTarget } from '@outlay/core'
 import { z } from 'zod'
 import { permissionNames } from '../authorization/authorization.ts'
@@ -92,7 +92,9 @@ const runDoctor = route({
   ),
   async handle({ context: { inspection, reads, schema, figures } }) {
     const at = { inspection, schema, database: 'of this console', server: 'its server' }
-    const findings = await readWaiting({ reads, figures }, 'doctor', () => examine(at))
+    const findings = await readWaiting({ reads, figures }, 'doctor', () =>
+      examine(at, { findMore: () => diagnoseControl({ engine: reads, inspection }) }),
+    )
     return { healthy: findings.every(({ severity }) => severity !== 'serious'), findings }
   },
 })

@@ -6,7 +6,7 @@ interface Check {
 }
 
 describe('a check of policies that nobody has set', async () => {
-  const { call, commit, engine } = await consoleHost()
+  const { call, commit, engine, pool } = await consoleHost()
   const check = async (policies: unknown, expectedVersion = 0) =>
     (await call<Check>('POST /policies/check', { body: { policies, expectedVersion } })).json.errors
   const fieldsOf = async (policies: unknown, expectedVersion?: number) =>
@@ -35,6 +35,10 @@ describe('a check of policies that nobody has set', async () => {
     await engine.policies.prepare()
     expect(await check(policies)).toEqual([])
     expect((await call('PUT /policies', { body })).status).toBe(200)
+    // They hold all that they are about where one is gone.
+    await pool.query('drop index outlay.transfer_payment')
+    const { json } = await call<{ readonly findings: readonly { readonly code: string }[] }>('GET /doctor')
+    expect(json.findings.map(({ code }) => code)).toContain('policies_unprepared')
   })
 
   it('says of every text that is hidden and not known that it has to be written, beside what else is wrong', async () => {
