@@ -30,6 +30,13 @@ describePages('a queue that somebody works off', ({ host, visit }) => {
     expect((await engine.transfers.get(id))?.stage).toBe('queued')
     await open(`/transfers/${second.id}`)
     await page.getByText('Missing: 1 of anybody, 1 of finance.').waitFor()
+    // What held it is a link, whatever the policies are now.
+    await hold({})
+    await page.getByRole('link', { name: 'large, version 1' }).click()
+    await page.getByRole('heading', { name: 'Version 1', exact: true }).waitFor()
+    await page.getByText(/2 of anybody .*1 of finance/).waitFor()
+    await page.getByRole('button', { name: 'Later' }).click()
+    await page.getByRole('heading', { name: 'Version 2', exact: true }).waitFor()
     expect(errors).toEqual([])
   })
 
@@ -58,6 +65,29 @@ describePages('a queue that somebody works off', ({ host, visit }) => {
     await dialog.getByRole('button', { name: 'Approve', exact: true }).click()
     await page.getByText('Nothing waits for approval').waitFor()
     expect([times, (await engine.transfers.get(id))?.stage]).toEqual([2, 'queued'])
+  })
+
+  it('stops where somebody says so, and decides no more behind their back', async () => {
+    await hold({})
+    for (let at = 0; at < 3; at += 1) await host.enqueue({ createdBy: 'carl' })
+    const { page, open, errors } = await visit()
+    const gate = Promise.withResolvers<void>()
+    await page.route('**/api/transfers/*/approve', async (route) => {
+      await gate.promise
+      await route.continue()
+    })
+    await open('/approvals')
+    await page.getByRole('checkbox', { name: /Choose all 3/ }).check()
+    await act(page, 'Approve 3', 'Approve 3', reason)
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Stop' }).click()
+    gate.resolve()
+    await dialog.getByText('Stopped. What is not done here was not decided.').waitFor()
+    expect((await engine.backlog()).held).toBe(2)
+    await dialog.getByText('Done.', { exact: true }).waitFor()
+    await dialog.getByRole('button', { name: 'Approve 3' }).click()
+    await page.getByText('Approved: 3.').waitFor()
+    expect([(await engine.backlog()).held, errors]).toEqual([0, []])
   })
 
   it('tells payments of one amount apart, and says until when one may be approved', async () => {

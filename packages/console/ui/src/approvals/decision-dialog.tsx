@@ -58,11 +58,12 @@ export function DecisionDialog({
   const word = verb === 'approve' ? 'Approve' : 'Reject'
   const isRead = readings.every(({ isFetching, data }) => !isFetching && data !== undefined)
   const unread = readings.filter(({ isFetching, data }) => !isFetching && data === undefined)
-  const run = async (reason: string) => {
+  const run = async (reason: string, signal: AbortSignal) => {
     const results = new Map(outcomes)
     let refused: unknown
     for (const { transfer } of about) {
       if (isDone(results.get(transfer.id))) continue
+      if (signal.aborted) throw new Error('Stopped. What is not done here was not decided.')
       try {
         const { stage } = (await decideOne(verb, transfer.id, reason)).transfer
         results.set(transfer.id, stage === 'held' ? 'held' : 'done')
@@ -100,6 +101,7 @@ export function DecisionDialog({
               isDangerous: verb === 'reject',
               isReasonOptional: verb === 'approve',
               isReady: isRead,
+              isStoppable: about.length > 1,
               run,
             }
       }

@@ -16,11 +16,10 @@ export function CsvButton({
     setSaving(true)
     try {
       const response = await fetch(`${basePath}/api/${file}${writeQuery(filter)}`)
-      if (!(response.headers.get('content-type') ?? '').startsWith('text/csv') || !response.ok)
-        return notify(
-          'There is no file',
-          response.status === 404 ? 'This release of the API has none.' : 'The server refused it.',
-        )
+      if (!(response.headers.get('content-type') ?? '').startsWith('text/csv') || !response.ok) {
+        const problem = (await response.json().catch(() => ({}))) as { readonly detail?: string }
+        return notify('There is no file', problem.detail ?? 'The server refused it.')
+      }
       const link = document.createElement('a')
       link.href = URL.createObjectURL(await response.blob())
       link.download = file

@@ -122,9 +122,20 @@ function Holds({ of: { held, transfer } }: { readonly of: Timeline }) {
           <li key={`${name} ${policy ?? ''}`}>
             <Badge tone="warn">{name}</Badge> {why} {limit === undefined ? '' : `${writeLimit(limit)} `}
             <span className="muted">
-              {policy === undefined
-                ? ''
-                : `${policy}${policyVersion === undefined ? '' : `, version ${policyVersion}`} · `}
+              {policy === undefined ? (
+                ''
+              ) : policyVersion === undefined ? (
+                `${policy} · `
+              ) : may('read') ? (
+                <>
+                  <Link href={`/policies?version=${policyVersion}`}>
+                    {policy}, version {policyVersion}
+                  </Link>{' '}
+                  ·{' '}
+                </>
+              ) : (
+                `${policy}, version ${policyVersion} · `
+              )}
               {writeAge(since)}
               {screening === undefined ? '' : ` · ${describeScreening(screening)}`}
             </span>
