@@ -90,7 +90,7 @@ describePages('a queue that somebody works off', ({ host, visit }) => {
     expect([(await engine.backlog()).held, errors]).toEqual([0, []])
   })
 
-  it('tells payments of one amount apart, and says until when one may be approved', async () => {
+  it('shows payments of one amount apart, and says until when one may be approved', async () => {
     await hold({})
     const past = new Date(Date.now() - 60_000).toISOString()
     const times = { expiresAt: '2040-06-02T10:00:00.000Z', notBefore: '2040-06-01T10:00:00.000Z' }

@@ -3,7 +3,7 @@ import { Moment } from '../parts/format.tsx'
 
 type Transfer = Answer<'GET /approvals'>['approvals'][number]['transfer']
 
-/** What tells a transfer from others of the same amount: its key, from when on it is sent, and until when. */
+/** What sets a transfer apart from others of the same amount: its key, from when on it is sent, and until when. */
 export function WaitingFacts({ of: { id, idempotencyKey, notBefore, expiresAt } }: { readonly of: Transfer }) {
   const isLate = expiresAt !== null && Date.parse(expiresAt) <= Date.now()
   return (
