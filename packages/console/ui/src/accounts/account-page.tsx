@@ -108,7 +108,9 @@ function States({ of: account }: { readonly of: Account }) {
       {paused ? (
         <strong>
           Paused: nothing is submitted for it.{' '}
-          <Link href="/audit?command=accounts.pause">Who paused accounts, and why</Link>
+          <Link href="/audit?command=accounts.pause" className="in-text">
+            Who paused accounts, and why
+          </Link>
         </strong>
       ) : null}
       {stopped === null ? null : (

@@ -128,7 +128,7 @@ function Holds({ of: { held, transfer } }: { readonly of: Timeline }) {
                 `${policy} · `
               ) : may('read') ? (
                 <>
-                  <Link href={`/policies?version=${policyVersion}`}>
+                  <Link href={`/policies?version=${policyVersion}`} className="in-text">
                     {policy}, version {policyVersion}
                   </Link>{' '}
                   ·{' '}
