@@ -13,7 +13,7 @@ export type { GatewayFacts } from './inspection/gateway-facts.ts'
 export * from './inspection/health.ts'
 export type { HoldFacts } from './inspection/holds.ts'
 export * from './inspection/inspection.ts'
-export { type KeyQuery, keySearch } from './inspection/key-search.ts'
+export { type KeyFound, type KeyQuery, keySearch } from './inspection/key-search.ts'
 export type { PlaceFacts } from './inspection/place.ts'
 export {
   type RemoteIdQuery,

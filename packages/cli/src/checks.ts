@@ -2,6 +2,7 @@
 import '@outlay/core/node-version'
 
 export { judge, type Verdict } from './commands/verdict.ts'
+export { diagnoseControl, type ExaminedControl } from './doctor/control.ts'
 export { type ExaminationOptions, type Examined, examine } from './doctor/examination.ts'
 export type { Finding, Severity } from './doctor/finding.ts'
 export { formatCsv } from './output/csv.ts'

@@ -14,7 +14,7 @@ interface Page {
 }
 
 describe('accounts outside of a permission', async () => {
-  const { call, engine, enqueue, commit, pool } = await consoleHost()
+  const { call, engine, enqueue, commit, pool, make } = await consoleHost()
   const as = only(['acme', 'bolt'])
   const reason = 'a test of accounts'
   const missing = Id.lowest(new Date())
@@ -95,6 +95,12 @@ describe('accounts outside of a permission', async () => {
     expect(withKey.json.transfers.map(({ id }) => id)).toEqual([inBolt.id, inMine.id])
     expect((await call<Page>('GET /transfers/with-key?idempotencyKey=INV-1')).json.transfers).toHaveLength(3)
     expect((await call<Page>('GET /transfers/with-key?idempotencyKey=INV-2')).json.transfers).toEqual([])
+    expect(withKey.json).toMatchObject({ isCut: false })
+    // Of more accounts than are searched, others may have the key, too.
+    const many = Array.from({ length: 5_000 }, (_, at) => `a-${at}`)
+    const wide = make({ authorize: () => ({ ...as, permissions: { read: [...many, 'bolt'] } }) })
+    const cut = await wide.fetch(new Request('http://localhost/api/transfers/with-key?idempotencyKey=INV-1'))
+    expect(await cut.json()).toEqual({ transfers: [], isCut: true })
     texts.push(withKey.text)
     for (const text of texts) for (const { id } of foreign) expect(text).not.toContain(id)
     for (const text of texts) expect(text).not.toContain('other')

@@ -75,6 +75,31 @@ describe('the figures of the console', async () => {
     expect((await call('HEAD /transfers.csv')).status).toBe(200)
   })
 
+  it('are the audit as CSV, with reasons, for who may see it', async () => {
+    const { id } = await enqueue()
+    const reject = { actor: 'ada', reason: '=wrong "invoice", of account 123456789012' }
+    await commit((tx) => engine.transfers.hold(tx, id, { actor: 'olga', reason: 'first' }))
+    await commit((tx) => engine.transfers.reject(tx, id, reject))
+    const { text, headers } = await call('GET /audit.csv')
+    const rows = text.split('\r\n')
+    expect(headers.get('content-disposition')).toBe('attachment; filename="audit.csv"')
+    expect(rows[0]).toBe('at,who,what,transfer,why,before,after,login,id')
+    expect(rows).toHaveLength(3)
+    expect(rows[1]).toContain(`,ada,transfers.reject,${id},"'=wrong ""invoice"", of account [hidden]",`)
+    expect(text).not.toContain('123456789012')
+    expect((await call('GET /audit.csv?actor=olga')).text.split('\r\n')).toHaveLength(2)
+    expect((await call('GET /audit.csv', { as: only(['acme']) })).status).toBe(422)
+    const ofMine = await call(`GET /audit.csv?transferId=${id}`, { as: only(['acme']) })
+    expect(ofMine.text.split('\r\n')).toHaveLength(3)
+    expect((await call(`GET /audit.csv?transferId=${id}`, { as: only(['bolt']) })).status).toBe(404)
+    // Every entry once, of as many pages as it takes.
+    await pool.query(
+      `insert into outlay.audit (command, actor, reason, login) select 'c', 'many', n::text, 'l' from generate_series(1, 1200) n`,
+    )
+    const all = (await call('GET /audit.csv?actor=many')).text.split('\r\n')
+    expect([all.length, new Set(all).size]).toEqual([1_201, 1_201])
+  })
+
   it('are all transfers of a file, of as many pages as it takes, which end with the reader', async () => {
     await pool.query(`insert into outlay.transfer (id, account_id, idempotency_key, fingerprint, request, stage, status)
       select '01J' || lpad(n::text, 23, '0'), 'acme', 'k' || n, '', jsonb_build_object('amount', '{"value":"1.00","currency":"USD"}'::jsonb,

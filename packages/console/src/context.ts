@@ -1,4 +1,4 @@
-import type { BatchQuery, Inspection, KeyQuery, RemoteIdQuery } from '@outlay/adapters-pg'
+import type { BatchQuery, Inspection, KeyFound, KeyQuery, RemoteIdQuery } from '@outlay/adapters-pg'
 import type { Batch, Catalog, Engine, KnownPayees } from '@outlay/core'
 import type { PayeeQuery } from '@outlay/core/adapter'
 import type { Figures } from './figures.ts'
@@ -26,7 +26,7 @@ export interface ConsoleContext {
   readonly readPayees: (query: PayeeQuery) => Promise<KnownPayees>
   readonly listBatches: (query: BatchQuery) => Promise<readonly Batch[]>
   readonly searchRemoteId: (query: RemoteIdQuery) => Promise<readonly string[]>
-  readonly searchKey: (query: KeyQuery) => Promise<readonly string[]>
+  readonly searchKey: (query: KeyQuery) => Promise<KeyFound>
   /** Locks transfers until the transaction ends. */
   readonly lockTransfers: (tx: Transaction, transferIds: readonly string[]) => Promise<void>
   readonly schema: string

@@ -57,6 +57,7 @@ const bodies: Readonly<Record<string, Json | undefined>> = {
   showPolicies: undefined,
   setPolicies: { reason, expectedVersion: 0, policies: [], clear: true },
   listAudit: undefined,
+  exportAudit: undefined,
   listSubscriptions: undefined,
   listDeadLetters: undefined,
   replayDeadLetters: { reason },

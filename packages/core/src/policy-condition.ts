@@ -152,7 +152,7 @@ function matches(when: PolicyConditions, transfer: JudgedTransfer, facts: Policy
   )
 }
 
-const { refuse, readEach, readMembers, readText, readId, readList, wordOf, nameOf } = PolicyInput
+const { refuse, readEach, readGiven, readMembers, readText, readId, readList, wordOf, nameOf } = PolicyInput
 
 const membersOf = <T>(members: Readonly<Record<keyof T, true>>): readonly string[] => Object.keys(members)
 const rangeMembers = membersOf<AmountRange>({ from: true, below: true })
@@ -190,8 +190,15 @@ function checkBound(value: unknown, field: string, moving: readonly ValueType[])
   if (problem !== undefined) refuse(field, problem.message)
 }
 
-function readRange(given: unknown, at: string, currency: string, { catalog, isStored }: PolicyReading): AmountRange {
-  const { from, below } = readMembers(given, rangeMembers, at) as AmountRange
+const readRange = (given: unknown, at: string, currency: string, reading: PolicyReading): AmountRange =>
+  readMembers(given, rangeMembers, at, (bounds) => readBounds(bounds, at, currency, reading))
+
+function readBounds(
+  { from, below }: AmountRange,
+  at: string,
+  currency: string,
+  { catalog, isStored }: PolicyReading,
+): AmountRange {
   if (from === undefined && below === undefined) refuse(at, 'must have from, below or both, such as { from: "10000" }')
   const moving = isStored ? [] : findMoving(currency, catalog, at)
   const check = (bound: unknown, name: keyof AmountRange) => {
@@ -238,19 +245,20 @@ const isTime = (value: unknown, last: string): boolean =>
 
 function readTime(value: unknown, field: string, isStored: boolean): PolicyTime | undefined {
   if (value === undefined) return undefined
-  const { zone, from, to, days } = readMembers(value, timeMembers, field) as Record<keyof PolicyTime, unknown>
-  const readOne = (one: unknown, name: 'from' | 'to') => {
-    const [last, such] = name === 'from' ? ['', '18:00'] : ['24:00', '08:00, or 24:00']
-    if (one !== undefined && !isTime(one, last)) refuse(`${field}.${name}`, `must be a time such as ${such}`)
-    if (name === 'to' && (from ?? '00:00') === (one ?? '24:00'))
-      refuse(`${field}.to`, 'is the same as from, so no time is in between')
-    return one as string | undefined
-  }
-  return readEach<PolicyTime>({
-    zone: () => (isStored ? readText(zone, `${field}.zone`) : readZone(zone, `${field}.zone`)),
-    from: () => readOne(from, 'from'),
-    to: () => readOne(to, 'to'),
-    days: () => readList(days, `${field}.days`, 7, wordOf(policyDays)),
+  return readMembers(value, timeMembers, field, ({ zone, from, to, days }) => {
+    const readOne = (one: unknown, name: 'from' | 'to') => {
+      const [last, such] = name === 'from' ? ['', '18:00'] : ['24:00', '08:00, or 24:00']
+      if (one !== undefined && !isTime(one, last)) refuse(`${field}.${name}`, `must be a time such as ${such}`)
+      if (name === 'to' && (from ?? '00:00') === (one ?? '24:00'))
+        refuse(`${field}.to`, 'is the same as from, so no time is in between')
+      return one as string | undefined
+    }
+    return readEach<PolicyTime>({
+      zone: () => (isStored ? readText(zone, `${field}.zone`) : readZone(zone, `${field}.zone`)),
+      from: () => readOne(from, 'from'),
+      to: () => readOne(to, 'to'),
+      days: () => readList(days, `${field}.days`, 7, wordOf(policyDays)),
+    })
   })
 }
 
@@ -266,30 +274,29 @@ function readZone(zone: unknown, field: string): string {
 
 function readConditions(value: unknown, field: string, reading: PolicyReading): PolicyConditions | undefined {
   if (value === undefined) return undefined
-  const when = readMembers(value, conditionMembers, field) as Readonly<Record<keyof PolicyConditions, unknown>>
   const at = (name: keyof PolicyConditions) => `${field}.${name}`
   const { catalog, isStored } = reading
-  const { counterpartyInFull } = when
   const readKnown = isStored ? readText : readId
-  const conditions = readEach<PolicyConditions>({
-    amounts: () => readAmounts(when.amounts, at('amounts'), reading),
-    currencies: () => readCurrencies(when.currencies, at('currencies'), reading),
-    flows: () => readList(when.flows, at('flows'), maxListed, wordOf(transferFlows)),
-    rails: () => readList(when.rails, at('rails'), maxListed, nameOf(catalog.transferType, catalog.transferTypes)),
-    accounts: () => readList(when.accounts, at('accounts'), maxListed, readKnown),
-    counterparties: () => readList(when.counterparties, at('counterparties'), maxListed, readKnown),
-    counterpartyInFull: () =>
-      counterpartyInFull === undefined || typeof counterpartyInFull === 'boolean'
-        ? counterpartyInFull
-        : refuse(at('counterpartyInFull'), 'must be true or false'),
-    metadata: () => Metadata.parse(when.metadata, at('metadata')),
-    time: () => readTime(when.time, at('time'), isStored),
-    newCounterparty: () => PolicyPayment.readScope(when.newCounterparty, at('newCounterparty')),
-    lookalike: () => PolicyPayment.readLookalike(when.lookalike, at('lookalike')),
+  return readMembers(value, conditionMembers, field, (given) => {
+    const when = given as Readonly<Record<keyof PolicyConditions, unknown>>
+    const { counterpartyInFull } = when
+    return readGiven<PolicyConditions>(given, field, {
+      amounts: () => readAmounts(when.amounts, at('amounts'), reading),
+      currencies: () => readCurrencies(when.currencies, at('currencies'), reading),
+      flows: () => readList(when.flows, at('flows'), maxListed, wordOf(transferFlows)),
+      rails: () => readList(when.rails, at('rails'), maxListed, nameOf(catalog.transferType, catalog.transferTypes)),
+      accounts: () => readList(when.accounts, at('accounts'), maxListed, readKnown),
+      counterparties: () => readList(when.counterparties, at('counterparties'), maxListed, readKnown),
+      counterpartyInFull: () =>
+        counterpartyInFull === undefined || typeof counterpartyInFull === 'boolean'
+          ? counterpartyInFull
+          : refuse(at('counterpartyInFull'), 'must be true or false'),
+      metadata: () => Metadata.parse(when.metadata, at('metadata')),
+      time: () => readTime(when.time, at('time'), isStored),
+      newCounterparty: () => PolicyPayment.readScope(when.newCounterparty, at('newCounterparty')),
+      lookalike: () => PolicyPayment.readLookalike(when.lookalike, at('lookalike')),
+    })
   })
-  // A member that is there and says nothing, as null, would widen the policy to every transfer.
-  const forgotten = Object.keys(when).find((name) => conditions[name as keyof PolicyConditions] === undefined)
-  return forgotten === undefined ? conditions : refuse(`${field}.${forgotten}`, 'is empty; leave it out for any')
 }
 
 /** What a form offers for the members of conditions. */

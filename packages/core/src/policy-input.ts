@@ -25,21 +25,53 @@ function readEach<T extends object>(reads: { readonly [Name in keyof T]: () => T
   return read as T
 }
 
+const readAll = <V, T>(values: readonly V[], read: (one: V, at: number) => T): readonly T[] =>
+  Object.values(readEach<Record<number, T>>(Array.from(values, (one, at) => () => read(one, at))))
+
 const isPlain = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Reads an object that has no members but these, and none that is undefined: one of a variable that is not set would widen the policy. */
-function readMembers(value: unknown, names: readonly string[], field: string): Readonly<Record<string, unknown>> {
+/**
+ * Reads an object that has no members but these, and none that is undefined: one of a variable that is not set would widen the policy. Those that it has
+ * are read where it has others, too.
+ */
+function readMembers<T>(
+  value: unknown,
+  names: readonly string[],
+  field: string,
+  read: (members: Readonly<Record<string, unknown>>) => T,
+): T {
   const there = `write an object of ${names.join(', ')}`
   if (typeof value !== 'object' || value === null || Array.isArray(value) || !isPlain(value))
     return refuse(field, `must be a plain object; ${there}`)
-  for (const [name, one] of Object.entries(value)) {
-    if (!names.includes(name)) refuse(`${field}.${name}`, `is not known; ${there}`)
-    if (one === undefined) refuse(`${field}.${name}`, 'is undefined; give it a value, or leave it out')
-  }
-  return value as Readonly<Record<string, unknown>>
+  const members = value as Readonly<Record<string, unknown>>
+  return readEach<{ readonly known: unknown; readonly members: T }>({
+    known: () =>
+      readAll(Object.entries(members), ([name, one]) => {
+        if (!names.includes(name)) refuse(`${field}.${name}`, `is not known; ${there}`)
+        if (one === undefined) refuse(`${field}.${name}`, 'is undefined; give it a value, or leave it out')
+      }),
+    members: () => read(members),
+  }).members
+}
+
+/** Reads several members of an object. One that is there and says nothing, as null, is refused: without it the rule would be about everything. */
+const readGiven = <T extends object>(
+  given: Readonly<Record<string, unknown>>,
+  field: string,
+  reads: { readonly [Name in keyof T & string]: () => T[Name] },
+): T => {
+  const strict = Object.entries<() => unknown>(reads).map(([name, read]) => {
+    const readOne = () => {
+      const one = read()
+      const isForgotten = one === undefined && given[name] !== undefined
+      return isForgotten ? refuse(`${field}.${name}`, 'is empty; leave it out for any') : one
+    }
+    return [name, readOne] as const
+  })
+  return readEach<T>(Object.fromEntries(strict) as { readonly [Name in keyof T]: () => T[Name] })
 }
 
 const readText = (value: unknown, field: string): string =>
@@ -52,9 +84,6 @@ const readId = (value: unknown, field: string): string =>
   typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value)
     ? value
     : refuse(field, 'must be an id as requests give it: 1 to 255 visible ASCII characters, without spaces')
-
-const readAll = <T>(values: readonly unknown[], read: (one: unknown, at: number) => T): readonly T[] =>
-  Object.values(readEach<Record<number, T>>(Array.from(values, (one, at) => () => read(one, at))))
 
 const givenName = (value: unknown): unknown => (value as { readonly name?: unknown } | null | undefined)?.name
 
@@ -99,6 +128,7 @@ const nameOf =
 export const PolicyInput = {
   refuse,
   readEach,
+  readGiven,
   readAll,
   readNamed,
   readMembers,

@@ -76,6 +76,11 @@ function describe({ newCounterparty, lookalike }: PaymentConditions, facts: Paym
 const describeLookalike = ({ id, at }: Lookalike): string =>
   `It looks like the transfer ${id} of ${at}: the account, the counterparty and the amount are the same.`
 
+const asked = (when: unknown): readonly (keyof PaymentConditions)[] => {
+  const given = typeof when === 'object' && when !== null ? (when as PaymentConditions) : {}
+  return (['newCounterparty', 'lookalike'] as const).filter((name) => given[name] !== undefined)
+}
+
 const { refuse, readMembers, wordOf } = PolicyInput
 
 const readScope = (value: unknown, field: string): NewCounterpartyScope | undefined =>
@@ -83,11 +88,12 @@ const readScope = (value: unknown, field: string): NewCounterpartyScope | undefi
 
 function readLookalike(value: unknown, field: string): LookalikeCondition | undefined {
   if (value === undefined) return undefined
-  const { days } = readMembers(value, ['days'], field)
-  if (days === undefined) return {}
-  if (!Number.isInteger(days) || Number(days) < 1 || Number(days) > longestDays)
-    return refuse(`${field}.days`, `must be a whole number of days from 1 to ${longestDays}`)
-  return { days: Number(days) }
+  return readMembers(value, ['days'], field, ({ days }) => {
+    if (days === undefined) return {}
+    if (!Number.isInteger(days) || Number(days) < 1 || Number(days) > longestDays)
+      return refuse(`${field}.days`, `must be a whole number of days from 1 to ${longestDays}`)
+    return { days: Number(days) }
+  })
 }
 
 /** What policies ask about earlier transfers. */
@@ -103,8 +109,9 @@ export const PolicyPayment = {
    */
   readLookalike,
   /** True of conditions that ask about earlier transfers. */
-  asks: ({ newCounterparty, lookalike }: PaymentConditions): boolean =>
-    newCounterparty !== undefined || lookalike !== undefined,
+  asks: (when: PaymentConditions): boolean => asked(when).length > 0,
+  /** Which of the conditions, also of a draft, ask about earlier transfers. */
+  asked,
   daysOf,
   /** Most days of `lookalike`. */
   longestDays,

@@ -20,6 +20,15 @@ const facts = { now: new Date('2026-11-26T17:30:00Z'), flow: 'offramp', catalog:
 
 const read = (...policies: unknown[]) => Policy.parseAll(policies, defaultCatalog)
 
+/** The members that are refused. */
+const fieldsOf = (...policies: unknown[]): readonly string[] => {
+  try {
+    return read(...policies).map(({ name }) => name)
+  } catch (error) {
+    return (error as OutlayError).issues.map(({ field }) => field).toSorted()
+  }
+}
+
 const applies = (when: PolicyConditions, judged = transfer, now = facts.now): boolean => {
   const verdict = evaluatePolicies(read({ name: 'p', when, hold: 'held' }), judged, { ...facts, now })
   return verdict.refusal === undefined && verdict.holds.length > 0
@@ -36,17 +45,34 @@ describe('a policy', () => {
       { name: 'A b', when, approvals: [{ count: 0, roles: [' x'] }, { count: 11 }] },
       { name: 'A b', hold: 'h', refuse: '' },
     ]
-    const fields = () => {
-      try {
-        return read(...bad).map(({ name }) => name)
-      } catch (error) {
-        return (error as OutlayError).issues.map(({ field }) => field)
-      }
-    }
-    expect(fields().toSorted()).toEqual([
+    expect(fieldsOf(...bad)).toEqual([
       ...['0.approvals.0.count', '0.approvals.0.roles.0', '0.approvals.1.count', '0.name'],
       ...['0.when.amounts.NOK', '0.when.amounts.USD.below', '0.when.amounts.USD.from', '0.when.lookalike.days'],
       ...['0.when.rails.1', '0.when.time.from', '0.when.time.zone', '1', '1.name', '1.name', '1.refuse'],
+    ])
+  })
+
+  it('is refused with what else is wrong, where it has members that are not known or undefined', () => {
+    const when = {
+      ...{ moon: 'full', sun: 'up', currencies: undefined, metadata: null },
+      amounts: { USD: { form: '1', from: 'ten' } },
+      time: { zone: 'Berlin', until: '08:00' },
+      lookalike: { days: 32, hours: 1 },
+    }
+    const bad = { name: 'A b', note: 7, when, approvals: [{ cuont: 2, count: 0 }], refuse: undefined }
+    expect(fieldsOf(bad, { name: 'A b', aprovals: [{}] })).toEqual([
+      ...['0.approvals.0.count', '0.approvals.0.cuont', '0.name', '0.note', '0.refuse'],
+      ...['0.when.amounts.USD.form', '0.when.amounts.USD.from', '0.when.currencies'],
+      ...['0.when.lookalike.days', '0.when.lookalike.hours', '0.when.metadata', '0.when.moon', '0.when.sun'],
+      ...['0.when.time.until', '0.when.time.zone', '1', '1.aprovals', '1.name', '1.name'],
+    ])
+  })
+
+  it('names each condition that needs indexes, also of a draft that is no policy', () => {
+    const draft = [{ when: { lookalike: {}, newCounterparty: 'host' } }, { when: { rails: ['wire'] } }, { when: 7 }, {}]
+    expect(Policy.findUnprepared(draft).map(({ field }) => field)).toEqual([
+      '0.when.newCounterparty',
+      '0.when.lookalike',
     ])
   })
 

@@ -1,6 +1,6 @@
 import type { ApprovalRequirement, ApprovalStep } from './approval.ts'
 import type { Catalog } from './catalog.ts'
-import { OutlayError } from './error.ts'
+import { type Issue, OutlayError } from './error.ts'
 import { type JudgedTransfer, PolicyConditions, type PolicyFacts, type PolicyReading } from './policy-condition.ts'
 import { maxListed, PolicyInput } from './policy-input.ts'
 import { type NewCounterpartyScope, PolicyPayment } from './policy-payment.ts'
@@ -131,16 +131,16 @@ const policyMembers = Object.keys({
 } satisfies Record<keyof Policy, true>)
 const stepMembers = Object.keys({ count: true, roles: true } satisfies Record<keyof ApprovalStep, true>)
 
-function readStep(value: unknown, field: string, { isStored }: PolicyReading): ApprovalStep {
-  const { count, roles } = readMembers(value, stepMembers, field) as ApprovalStep
-  return readEach<ApprovalStep>({
-    count: () =>
-      count === undefined || (Number.isInteger(count) && count >= 1 && count <= maxCount)
-        ? count
-        : refuse(`${field}.count`, `must be a whole number from 1 to ${maxCount}`),
-    roles: () => readList(roles, `${field}.roles`, maxListed, isStored ? readText : readRole),
-  })
-}
+const readStep = (value: unknown, field: string, { isStored }: PolicyReading): ApprovalStep =>
+  readMembers(value, stepMembers, field, ({ count, roles }) =>
+    readEach<ApprovalStep>({
+      count: () =>
+        count === undefined || (Number.isInteger(count) && Number(count) >= 1 && Number(count) <= maxCount)
+          ? (count as number | undefined)
+          : refuse(`${field}.count`, `must be a whole number from 1 to ${maxCount}`),
+      roles: () => readList(roles, `${field}.roles`, maxListed, isStored ? readText : readRole),
+    }),
+  )
 
 /** A role that is spelled with spaces around it would be nobody's. */
 function readRole(value: unknown, field: string): string {
@@ -148,34 +148,33 @@ function readRole(value: unknown, field: string): string {
   return role === role.trim() ? role : refuse(field, 'must have no spaces around it')
 }
 
-function readPolicy(value: unknown, field: string, reading: PolicyReading): Policy {
-  const given = readMembers(value, policyMembers, field) as Readonly<Record<keyof Policy, unknown>>
-  const { name, when, approvals, inOrder, hold, screen, refuse: why } = given
-  const readWhy = (text: unknown, member: keyof Policy) =>
-    text === undefined ? undefined : readText(text, `${field}.${member}`)
-  const { policy } = readEach<{ readonly policy: Policy; readonly isOne: boolean }>({
-    policy: () =>
-      readEach<Policy>({
-        name: () =>
-          typeof name === 'string' && /^[a-z0-9_.-]{1,63}$/.test(name)
-            ? name
-            : refuse(`${field}.name`, 'must be 1 to 63 of a-z, 0-9, "_", "." and "-"'),
-        when: () => PolicyConditions.parse(when, `${field}.when`, reading),
-        approvals: () => readList(approvals, `${field}.approvals`, maxSteps, (one, at) => readStep(one, at, reading)),
-        inOrder: () =>
-          inOrder === undefined || (typeof inOrder === 'boolean' && approvals !== undefined)
-            ? inOrder
-            : refuse(`${field}.inOrder`, 'must be true or false, beside approvals'),
-        hold: () => readWhy(hold, 'hold'),
-        screen: () => readWhy(screen, 'screen'),
-        refuse: () => readWhy(why, 'refuse'),
-      }),
-    isOne: () =>
-      [approvals, hold, screen, why].filter((one) => one !== undefined).length === 1 ||
-      refuse(field, 'must have exactly one of approvals, hold, screen and refuse'),
+const readPolicy = (value: unknown, field: string, reading: PolicyReading): Policy =>
+  readMembers(value, policyMembers, field, (given) => {
+    const { name, when, approvals, inOrder, hold, screen, refuse: why } = given
+    const readWhy = (text: unknown, member: keyof Policy) =>
+      text === undefined ? undefined : readText(text, `${field}.${member}`)
+    return readEach<{ readonly policy: Policy; readonly isOne: boolean }>({
+      policy: () =>
+        readEach<Policy>({
+          name: () =>
+            typeof name === 'string' && /^[a-z0-9_.-]{1,63}$/.test(name)
+              ? name
+              : refuse(`${field}.name`, 'must be 1 to 63 of a-z, 0-9, "_", "." and "-"'),
+          when: () => PolicyConditions.parse(when, `${field}.when`, reading),
+          approvals: () => readList(approvals, `${field}.approvals`, maxSteps, (one, at) => readStep(one, at, reading)),
+          inOrder: () =>
+            inOrder === undefined || (typeof inOrder === 'boolean' && approvals !== undefined)
+              ? inOrder
+              : refuse(`${field}.inOrder`, 'must be true or false, beside approvals'),
+          hold: () => readWhy(hold, 'hold'),
+          screen: () => readWhy(screen, 'screen'),
+          refuse: () => readWhy(why, 'refuse'),
+        }),
+      isOne: () =>
+        [approvals, hold, screen, why].filter((one) => one !== undefined).length === 1 ||
+        refuse(field, 'must have exactly one of approvals, hold, screen and refuse'),
+    }).policy
   })
-  return policy
-}
 
 function readAll(value: unknown, reading: PolicyReading): readonly Policy[] {
   if (!Array.isArray(value) || value.length > maxPolicies)
@@ -227,6 +226,17 @@ function readStored(stored: unknown, catalog: Catalog): StoredPolicies {
   }
 }
 
+const unprepared =
+  'needs indexes that this database does not have; run "outlay policies prepare" or engine.policies.prepare() once, as who migrates, and set the policies again'
+
+/** One for each condition about earlier transfers. */
+const findUnprepared = (policies: readonly { readonly when?: unknown }[]): readonly Issue[] =>
+  policies.flatMap(({ when }, at) =>
+    PolicyPayment.asked(when).map((name) => ({
+      ...({ field: `${at}.when.${name}`, code: 'invalid_request', message: unprepared } as const),
+    })),
+  )
+
 /** Rules of policies. */
 export const Policy = {
   /**
@@ -240,6 +250,11 @@ export const Policy = {
    * that is passed over would hold nothing.
    */
   readStored,
+  /**
+   * The members for which `policies.set` refuses policies, or a draft of them, on a database where `policies.prepare` has not run: each condition about
+   * earlier transfers, such as `0.when.lookalike`.
+   */
+  findUnprepared,
   /** What a form offers for the members of a policy: what `parseAll` takes with this catalog. */
   choices: choicesOf,
   /** What policies ask for of a transfer, once `readStored` has read them. */

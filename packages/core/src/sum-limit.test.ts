@@ -52,6 +52,15 @@ describe('limits on sums', () => {
     expect(refusal(limit)).toBe(field)
   })
 
+  it('are refused with what else is wrong, where they have a member that is not known', () => {
+    const bad = { ...daily, name: 'Daily', mst: {}, span: 'week' }
+    expect(() => parse(bad)).toThrow(
+      expect.objectContaining({
+        issues: ['mst', 'name', 'span'].map((name) => expect.objectContaining({ field: `0.${name}` })),
+      }),
+    )
+  })
+
   it.each([
     ['Asia/Kolkata', 'Asia/Kolkata'],
     ['Asia/Calcutta', 'Asia/Calcutta'],

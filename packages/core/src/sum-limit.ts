@@ -2,7 +2,6 @@ import { amountProblem } from './amount.ts'
 import type { Catalog } from './catalog.ts'
 import { OutlayError } from './error.ts'
 import { isStorable } from './input.ts'
-import { checkNames } from './option-names.ts'
 import { PolicyInput } from './policy-input.ts'
 
 /** How long a limit on sums counts before it starts at nothing again: an hour, a day or a month of the calendar. */
@@ -136,29 +135,25 @@ function readZone(zone: unknown, field: string): string {
   return fail(field, 'must be UTC or the IANA name of a time zone with its place, such as Europe/Berlin')
 }
 
-function readLimit(value: unknown, field: string, catalog: Catalog): SumLimit {
-  if (typeof value !== 'object' || value === null) return fail(field, 'must be a limit, an object')
-  checkNames(value, members, field)
-  const given = value as Readonly<Record<keyof SumLimit, unknown>>
-  const at = (name: keyof SumLimit) => `${field}.${name}`
-  const { name } = given
-  const limit = PolicyInput.readEach<SumLimit>({
-    name: () =>
-      typeof name === 'string' && /^[a-z0-9_.-]{1,63}$/.test(name)
-        ? name
-        : fail(at('name'), 'must be 1 to 63 of a-z, 0-9, "_", "." and "-"'),
-    most: () => readMost(given.most, at('most'), catalog),
-    span: () => wordOf(limitSpans)(given.span, at('span')),
-    zone: () => readZone(given.zone, at('zone')),
-    per: () => readList(given.per, at('per'), wordOf(limitKeys)),
-    accounts: () => readList(given.accounts, at('accounts'), readText),
-    counterparties: () => readList(given.counterparties, at('counterparties'), readText),
-    gateways: () => readList(given.gateways, at('gateways'), readText),
-  })
+const readLimit = (value: unknown, field: string, catalog: Catalog): SumLimit =>
   // A member that is there and undefined, as of a variable that is not set, would make another limit than was meant.
-  const forgotten = Object.keys(given).find((member) => limit[member as keyof SumLimit] === undefined)
-  return forgotten === undefined ? limit : fail(`${field}.${forgotten}`, 'is empty; leave it out for all')
-}
+  PolicyInput.readMembers(value, members, field, (given) => {
+    const at = (name: keyof SumLimit) => `${field}.${name}`
+    const { name, most, span, zone, per, accounts, counterparties, gateways } = given
+    return PolicyInput.readGiven<SumLimit>(given, field, {
+      name: () =>
+        typeof name === 'string' && /^[a-z0-9_.-]{1,63}$/.test(name)
+          ? name
+          : fail(at('name'), 'must be 1 to 63 of a-z, 0-9, "_", "." and "-"'),
+      most: () => readMost(most, at('most'), catalog),
+      span: () => wordOf(limitSpans)(span, at('span')),
+      zone: () => readZone(zone, at('zone')),
+      per: () => readList(per, at('per'), wordOf(limitKeys)),
+      accounts: () => readList(accounts, at('accounts'), readText),
+      counterparties: () => readList(counterparties, at('counterparties'), readText),
+      gateways: () => readList(gateways, at('gateways'), readText),
+    })
+  })
 
 /** Rules of limits on sums. */
 export const SumLimit = {

@@ -16,9 +16,17 @@ const others: Readonly<Record<string, readonly string[]>> = {
     ...['transfers', 'totals', 'evidence', 'stuck', 'accounts', 'subscriptions', 'deadLetters', 'place', 'holds'].map(
       (name) => `inspection.${name}`,
     ),
-    ...['locks', 'schema', 'screening', 'differences', 'gateways', 'gatewayFacts', 'health', 'tail'].map(
-      (name) => `inspection.${name}`,
-    ),
+    ...[
+      'locks',
+      'schema',
+      'screening',
+      'differences',
+      'gateways',
+      'gatewayFacts',
+      'arePoliciesPrepared',
+      'health',
+      'tail',
+    ].map((name) => `inspection.${name}`),
   ],
   'is the work of the host, not a decision about it: what it writes is the record': [
     ...['transfers.enqueue', 'transfers.enqueueMany', 'batches.create', 'transaction', 'pinTransaction'],

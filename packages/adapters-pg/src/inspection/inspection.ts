@@ -8,6 +8,7 @@ import { type GatewayFacts, readGatewayFacts } from './gateway-facts.ts'
 import { type HealthFacts, readHealth } from './health.ts'
 import { createHoldsRead } from './holds.ts'
 import { createPlaceRead } from './place.ts'
+import { readPrepared } from './prepared-policies.ts'
 import { readSchemaDifferences, type SchemaDifference } from './schema-differences.ts'
 import { readSchemaState, type SchemaState } from './schema-state.ts'
 import { readScreeningFacts, type ScreeningFacts } from './screening-facts.ts'
@@ -57,6 +58,8 @@ export function inspect<Tx>(options: InspectionOptions<Tx>) {
     gatewayFacts: (): Promise<readonly GatewayFacts[]> => readGatewayFacts(driver, names),
     /** What screening keeps waiting; needs a schema that is current. */
     screening: (): Promise<ScreeningFacts> => readScreeningFacts(driver, names),
+    /** True where the indexes are there that `policies.prepare` makes, without which policies about earlier transfers are refused. */
+    arePoliciesPrepared: (): Promise<boolean> => readPrepared(driver, names),
     /** The health of the database; needs a schema that is current. */
     health: (): Promise<HealthFacts> => readHealth(driver, names),
     /** Streams events as they are committed. */

@@ -15,11 +15,15 @@ describe('the search for a key', async () => {
     ]
     await enqueue(engine, { idempotencyKey: 'INV-8', accountId: 'cord' })
     const bounds = { idempotencyKey, mostAccounts: 10, limit: 10 }
-    expect(await search(bounds)).toEqual([inBolt.id, inAcme.id])
-    expect(await search({ ...bounds, limit: 1 })).toEqual([inBolt.id])
-    expect(await search({ ...bounds, accountIds: ['acme', 'cord', 'acme'] })).toEqual([inAcme.id])
-    expect(await search({ ...bounds, accountIds: [] })).toEqual([])
-    expect(await search({ ...bounds, mostAccounts: 1 })).toEqual([inAcme.id])
-    expect(await search({ ...bounds, idempotencyKey: 'INV-9' })).toEqual([])
+    expect(await search(bounds)).toEqual({ ids: [inBolt.id, inAcme.id], isCut: false })
+    expect(await search({ ...bounds, limit: 1 })).toEqual({ ids: [inBolt.id], isCut: true })
+    expect(await search({ ...bounds, limit: 2 })).toEqual({ ids: [inBolt.id, inAcme.id], isCut: false })
+    const accountIds = ['acme', 'cord', 'acme']
+    expect(await search({ ...bounds, accountIds })).toEqual({ ids: [inAcme.id], isCut: false })
+    expect(await search({ ...bounds, accountIds: [] })).toEqual({ ids: [], isCut: false })
+    expect(await search({ ...bounds, mostAccounts: 1 })).toEqual({ ids: [inAcme.id], isCut: true })
+    expect(await search({ ...bounds, mostAccounts: 3 })).toMatchObject({ isCut: false })
+    expect(await search({ ...bounds, idempotencyKey: 'INV-9' })).toEqual({ ids: [], isCut: false })
+    expect(await search({ ...bounds, idempotencyKey: 'INV-9', mostAccounts: 2 })).toEqual({ ids: [], isCut: true })
   })
 })

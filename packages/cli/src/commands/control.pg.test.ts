@@ -113,6 +113,13 @@ describe('the commands of control', async () => {
     expect(await json('policies', 'prepare')).toMatchObject({ made: { length: 3 } })
     expect((await run('policies', 'prepare')).stdout).toContain('nothing to do')
     expect(await run('policies', 'set', file, ...petra)).toMatchObject({ code: 0 })
+    const findings = async () => (await json('doctor'))['findings']
+    const unprepared = expect.objectContaining({ code: 'policies_unprepared', what: expect.stringContaining('twice') })
+    expect(await findings()).not.toContainEqual(unprepared)
+    await host.pool.query('drop index outlay.transfer_payment')
+    expect(await findings()).toContainEqual(unprepared)
+    await run('policies', 'prepare')
+    expect(await findings()).not.toContainEqual(unprepared)
     const empty = await write([])
     expect(await run('policies', 'set', empty, '--clear', ...petra)).toMatchObject({ code: 0 })
   })

@@ -1,8 +1,8 @@
 import { plural, printable } from '../output/table.ts'
 import type { Session } from '../session/session.ts'
+import { diagnoseControl } from './control.ts'
 import { examine } from './examination.ts'
 import type { Finding } from './finding.ts'
-import { diagnoseLimits } from './limits.ts'
 import { testListening } from './listening.ts'
 import { diagnoseMoves } from './moves.ts'
 import { diagnosePlacement } from './placement.ts'
@@ -14,7 +14,7 @@ export async function runDoctor(session: Session): Promise<number> {
     findMore: async () => [
       ...(await diagnosePlacement(session)),
       ...(await diagnoseMoves(session)),
-      ...(await diagnoseLimits(session)),
+      ...(await diagnoseControl(session)),
     ],
     onProgress: (text) => session.progress(text),
   })

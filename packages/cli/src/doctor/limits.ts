@@ -1,13 +1,16 @@
-import type { LimitUse } from '@outlay/core'
+import type { Engine, LimitUse } from '@outlay/core'
 import { formatSum } from '../commands/limits.ts'
 import { listSome } from '../output/list-some.ts'
 import { plural } from '../output/table.ts'
-import type { Session } from '../session/session.ts'
 import { type Finding, warning } from './finding.ts'
 
+interface Limited {
+  readonly engine: { readonly limits: Pick<Engine<unknown>['limits'], 'uses'> }
+}
+
 /** Says which limits on sums hold transfers, and which of these wait for a person. */
-export async function diagnoseLimits(session: Session): Promise<readonly Finding[]> {
-  const uses = (await session.engine.limits.uses({ most: 1_000 })).filter(({ held }) => held > 0)
+export async function diagnoseLimits({ engine }: Limited): Promise<readonly Finding[]> {
+  const uses = (await engine.limits.uses({ most: 1_000 })).filter(({ held }) => held > 0)
   const large = uses.filter(({ tooLarge }) => tooLarge > 0)
   return [
     ...find(uses, 'limit_reached', ({ held }) => held, {

@@ -137,6 +137,15 @@ describe('accounts move --follow', async () => {
       1,
       expect.stringMatching(/^away may be on no node, since .*: The node "two" did not answer.* Run this again/),
     ])
+    // What keeps it from going on is said beside that, and not in place of it.
+    await place('away', 300)
+    expect(await read('away', '--follow', '--dry-run')).toMatchObject({
+      followed: [{ accountId: 'away', kind: 'unknown', isMoving: true }],
+    })
+    expect((await run('away', '--follow', '--dry-run')).stdout).toMatch(
+      /^away of "\w+" may be on no node, since a move of it has not ended\. Its rows are on three:5432/,
+    )
+    await place('away', 100)
     expect((await run('--follow', '--all')).stdout).toContain('away moved from "two" to "one"')
   })
 

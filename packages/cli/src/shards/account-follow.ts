@@ -17,7 +17,7 @@ export interface FollowAllOptions extends FollowCommandOptions {
 interface Followed extends AccountPlacement {
   /** Absent where it did not move. */
   readonly moved?: AccountMoved | undefined
-  /** Why it did not move, where it was to. `kind` is `moving` where it may be on no node. */
+  /** Why it did not move, where it was to. `isMoving` is true where it may be on no node. */
   readonly problem?: Problem | undefined
 }
 
@@ -43,7 +43,7 @@ export async function followAll(
       } catch (error) {
         isStopped = OutlayError.is(error, 'conflict') && error.field === 'waitMs'
         // What is known of an account that does not answer any more is that its move has begun.
-        const begun = { ...placement, kind: 'moving' } as const
+        const begun = { ...placement, kind: 'moving', isMoving: true } as const
         const now = await accounts.placements({ accountIds: [placement.accountId] }).catch(() => undefined)
         return { ...begun, ...now?.placements[0], problem: explain(error) }
       }
@@ -78,17 +78,18 @@ export async function followAll(
 
 const isMovable = ({ kind }: AccountPlacement): boolean => kind === 'elsewhere' || kind === 'moving'
 
-/** What is only said of accounts without an open move. */
-const isSettled: ReadonlySet<AccountPlacement['kind']> = new Set(['beside', 'elsewhere'])
-
-function formatFollowed({ accountId, node, kind, rowsAt, moved, problem, advice }: Followed): string {
+function formatFollowed({ accountId, node, kind, isMoving, rowsAt, moved, problem, advice }: Followed): string {
   if (moved !== undefined) return formatMoved(moved)
   const account = printable(accountId)
-  if (problem !== undefined && (kind === 'moving' || (problem.code !== 'conflict' && !isSettled.has(kind))))
+  if (problem !== undefined && isMoving)
     return `${account} may be on no node, since its move may not have ended: ${problem.message} Run this again, which goes on with it.`
   if (problem !== undefined) return `${account} stays on "${node}": ${problem.message}`
-  if (rowsAt !== null && rowsAt !== node) return `${account} is on "${node}", and its rows are on "${rowsAt}".`
-  return `${account} is on "${node}". ${printable(advice ?? '')}`
+  const where = isMoving
+    ? `${account} of "${node}" may be on no node, since a move of it has not ended`
+    : `${account} is on "${node}"`
+  if (rowsAt !== null && rowsAt !== node) return `${where}, and its rows are on "${rowsAt}".`
+  // Of a move, the advice says no more than that it has not ended.
+  return kind === 'moving' ? `${where}.` : `${where}. ${printable(advice ?? '')}`
 }
 
 /** Others would wait for the same transactions, and each of them would be copied for nothing. */

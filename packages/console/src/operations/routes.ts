@@ -1,4 +1,4 @@
-import { examine } from '@outlay/cli/checks'
+import { diagnoseControl, examine } from '@outlay/cli/checks'
 import type { StopTarget } from '@outlay/core'
 import { z } from 'zod'
 import { permissionNames } from '../authorization/authorization.ts'
@@ -87,9 +87,12 @@ const runDoctor = route({
       ),
     }),
   ),
-  async handle({ context: { schema, figures } }) {
+  async handle({ context: { reads, schema, figures } }) {
     const findings = await figures('doctor', ({ inspection }) =>
-      examine({ inspection, schema, database: 'of this console', server: 'its server' }),
+      examine(
+        { inspection, schema, database: 'of this console', server: 'its server' },
+        { findMore: () => diagnoseControl({ engine: reads, inspection }) },
+      ),
     )
     return { healthy: findings.every(({ severity }) => severity !== 'serious'), findings }
   },

@@ -1,9 +1,11 @@
 import { OutlayError, Policy } from '@outlay/core'
 import { z } from 'zod'
 import { component } from '../component.ts'
+import type { ConsoleContext } from '../context.ts'
 import { foreignText } from '../redaction.ts'
 import { route } from '../routing/route.ts'
 import { draftSchema, readDraft } from './given.ts'
+import { inList } from './in-list.ts'
 
 /** Most broken rules in one answer. */
 const mostErrors = 200
@@ -25,17 +27,30 @@ export const checkSchema = component(
 )
 
 /**
- * Judges a draft, and answers with every rule that it breaks.
- * @throws what `judge` throws without saying which rules are broken
+ * Judges a draft in several ways, and answers with every rule that it breaks.
+ * @throws what a judge throws without saying which rules are broken
  */
-export async function findErrors(judge: () => Promise<unknown>): Promise<z.output<typeof checkSchema>> {
-  try {
-    await judge()
-    return { errors: [] }
-  } catch (error) {
-    if (!OutlayError.is(error) || error.issues.length === 0) throw error
-    return { errors: error.issues.slice(0, mostErrors).map(({ field, message }) => ({ field, detail: message })) }
+export async function findErrors(...judges: readonly (() => unknown)[]): Promise<z.output<typeof checkSchema>> {
+  const errors = []
+  for (const judge of judges) {
+    try {
+      await judge()
+    } catch (error) {
+      if (!OutlayError.is(error) || error.issues.length === 0) throw error
+      errors.push(...error.issues.map(({ field, message }) => ({ field, detail: message })))
+    }
   }
+  return { errors: errors.slice(0, mostErrors) }
+}
+
+/**
+ * Judges whether the database has what the policies ask for.
+ * @throws OutlayError with every condition for which it has not, such as `policies.0.when.lookalike`
+ */
+async function checkPrepared({ policies }: z.output<typeof draftSchema>, { inspection }: ConsoleContext) {
+  const [first, ...others] = Policy.findUnprepared(policies)
+  if (first === undefined || (await inspection.arePoliciesPrepared())) return
+  await inList('policies', () => Promise.reject(OutlayError.fromIssues([first, ...others])))
 }
 
 const names = z.array(z.string())
@@ -67,12 +82,17 @@ const checkPolicies = route({
   tag: 'Policies',
   method: 'post',
   path: '/policies/check',
-  summary: 'Which members of policies break a rule; nothing is set',
+  summary:
+    'Which members of policies break a rule, or need indexes that the database does not have yet; nothing is set',
   permission: 'configure',
   about: 'all',
   body: draftSchema,
   answer: checkSchema,
-  handle: ({ context, body }) => findErrors(() => readDraft(body, context)),
+  handle: ({ context, body }) =>
+    findErrors(
+      () => readDraft(body, context),
+      () => checkPrepared(body, context),
+    ),
 })
 
 /** What a form of policies asks while somebody writes. */

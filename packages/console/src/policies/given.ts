@@ -27,5 +27,5 @@ export async function readDraft(
 ): Promise<readonly Policy[]> {
   const replaced = (await reads.policies.get({ version: expectedVersion }))?.policies ?? []
   const restored = restoreHidden(policies, replaced, shownMetadata)
-  return inList('policies', () => Policy.parseAll(restored, catalog))
+  return inList('policies', () => Policy.parseAll(restored.policies, catalog), restored.issues)
 }

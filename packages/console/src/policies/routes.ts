@@ -69,8 +69,10 @@ const setPolicies = route({
       // That version never changes, and where it is not the last one, nothing is set.
       const replaced = (await context.engine.policies.get({ version: expectedVersion, tx }))?.policies ?? []
       const restored = restoreHidden(policies, replaced, context.shownMetadata)
-      const { version } = await inList('policies', () =>
-        context.engine.policies.set(tx, restored as unknown as readonly Policy[], note),
+      const { version } = await inList(
+        'policies',
+        () => context.engine.policies.set(tx, restored.policies as unknown as readonly Policy[], note),
+        restored.issues,
       )
       await record({ command: 'policies.set', reason, after: { version } })
       const found = await context.engine.policies.get({ tx })

@@ -81,7 +81,9 @@ export const heldSchema = component(
       )
       .optional()
       .meta({ description: 'Answers of the screening, the oldest first.' }),
-    missing: z.array(stepSchema),
+    missing: z.array(stepSchema).meta({
+      description: 'One step for each approval that is missing. Its `count` is how many the step takes in all.',
+    }),
   }),
 )
 

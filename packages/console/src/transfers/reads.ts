@@ -93,11 +93,21 @@ const findByKey = route({
   permission: 'read',
   about: 'accounts',
   query: z.strictObject({ idempotencyKey: z.string().min(1).max(255) }),
-  answer: foundTransfers,
+  answer: component(
+    'TransfersWithKey',
+    z.object({
+      transfers: z.array(transferSchema),
+      isCut: z.boolean().meta({
+        description: `True where there are more accounts than the ${mostSearched} that were searched, or more transfers than these: others may have the key, too. \`by-key\` finds it in the account that it names.`,
+      }),
+    }),
+  ),
   async handle({ context, subject, signal, query: { idempotencyKey } }) {
     const accountIds = subject === 'all' ? undefined : subject.slice(0, mostSearched)
     const query = { idempotencyKey, accountIds, mostAccounts: mostSearched, limit: mostAlike }
-    return { transfers: await readAll(context, await context.searchKey(query), signal) }
+    const { ids, isCut } = await context.searchKey(query)
+    const isListCut = subject !== 'all' && subject.length > mostSearched
+    return { transfers: await readAll(context, ids, signal), isCut: isCut || isListCut }
   },
 })
 

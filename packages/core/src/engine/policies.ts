@@ -2,7 +2,6 @@ import type { Catalog } from '../catalog.ts'
 import { OutlayError } from '../error.ts'
 import { checkNames } from '../option-names.ts'
 import { Policy } from '../policy.ts'
-import { PolicyPayment } from '../policy-payment.ts'
 import type { AuditPort } from '../ports/audit.ts'
 import type { PolicyPort } from '../ports/policies.ts'
 import type { Runtime } from '../ports/runtime.ts'
@@ -60,12 +59,9 @@ export function createPolicies<Tx>(backend: PolicyPort<Tx>, catalog: Catalog): P
 
 /** Without the indexes nothing is known of earlier transfers, so that everything would be held. */
 async function checkPrepared<Tx>(backend: PolicyPort<Tx>, tx: Tx, policies: readonly Policy[]): Promise<void> {
-  const at = policies.findIndex(({ when = {} }) => PolicyPayment.asks(when))
-  if (at === -1 || (await backend.arePoliciesPrepared(tx))) return
-  const name = policies[at]?.when?.newCounterparty === undefined ? 'lookalike' : 'newCounterparty'
-  const message =
-    'needs indexes that this database does not have; run "outlay policies prepare" or engine.policies.prepare() once, as who migrates, and set the policies again'
-  throw refuse(`${at}.when.${name}`, message)
+  const [first, ...others] = Policy.findUnprepared(policies)
+  if (first === undefined || (await backend.arePoliciesPrepared(tx))) return
+  throw OutlayError.fromIssues([first, ...others])
 }
 
 /** Entries on a page of the audit, at most. */

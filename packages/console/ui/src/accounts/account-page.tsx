@@ -5,6 +5,7 @@ import { useMay } from '../api/permissions.ts'
 import { useRead } from '../api/queries.ts'
 import { ActionButtons, type Offer } from '../parts/action-buttons.tsx'
 import { ActionDialog } from '../parts/action-dialog.tsx'
+import { TextField } from '../parts/fields.tsx'
 import { capitalize, Moment, writeAge, writeCount } from '../parts/format.tsx'
 import { Facts, Page, Panel } from '../parts/page.tsx'
 import { Read } from '../parts/states.tsx'
@@ -104,7 +105,14 @@ function States({ of: account }: { readonly of: Account }) {
   return (
     <div className="banner stack" role="note">
       {known === false ? <strong>{doubtOf(accountId)}</strong> : null}
-      {paused ? <strong>Paused: nothing is submitted for it.</strong> : null}
+      {paused ? (
+        <strong>
+          Paused: nothing is submitted for it.{' '}
+          <Link href="/audit?command=accounts.pause" className="in-text">
+            Who paused accounts, and why
+          </Link>
+        </strong>
+      ) : null}
       {stopped === null ? null : (
         <strong>
           Stopped since <Moment at={stopped.since} />
@@ -125,6 +133,11 @@ function States({ of: account }: { readonly of: Account }) {
 const names = ['ratePerSecond', 'concurrency', 'weight'] as const
 const labels = { ratePerSecond: 'Submissions a second', concurrency: 'Submissions at once', weight: 'Weight' } as const
 
+const samples = { ratePerSecond: '2.5', concurrency: '5', weight: '2' } as const
+
+/** Digits, with a point: a comma parts thousands for some and fractions for others. */
+const isNumber = (text: string): boolean => /^(\d{1,9}(\.\d{1,9})?)?$/.test(text)
+
 type Fields = Readonly<Record<string, string>>
 
 function Limits({ of: account, mayChange }: { readonly of: Account; readonly mayChange: boolean }) {
@@ -134,7 +147,8 @@ function Limits({ of: account, mayChange }: { readonly of: Account; readonly may
   const values = fields ?? {}
   // Only those: others may have changed the rest meanwhile.
   const changed = names.filter((name) => values[name] !== seen[name])
-  const isReady = changed.length > 0 && changed.every((name) => !Number.isNaN(Number(values[name] ?? '')))
+  const wrong = changed.filter((name) => !isNumber(values[name] ?? ''))
+  const isReady = changed.length > 0 && wrong.length === 0
   return (
     <Panel
       title="Limits"
@@ -183,14 +197,13 @@ function Limits({ of: account, mayChange }: { readonly of: Account; readonly may
         }
       >
         {names.map((name) => (
-          <label key={name} className="field">
-            <span>{labels[name]}</span>
-            <input
-              inputMode="decimal"
-              value={values[name] ?? ''}
-              onChange={(event) => setFields({ ...values, [name]: event.target.value })}
-            />
-          </label>
+          <TextField
+            key={name}
+            label={labels[name]}
+            errors={wrong.includes(name) ? [`Write a number such as ${samples[name]}`] : []}
+            value={values[name] ?? ''}
+            onChange={(text) => setFields({ ...values, [name]: text.trim() })}
+          />
         ))}
       </ActionDialog>
     </Panel>

@@ -61,44 +61,39 @@ export function call<P extends Place>(place: P, ask: Ask<P>): Promise<Answer<P>>
   return send(method, `${filled}${writeQuery(query)}`, { body, signal }) as Promise<Answer<P>>
 }
 
-/** Most times that a reading is asked for while the server says when to ask again. */
-const mostAsked = 120
+/** How often a request is sent that the limit of the person's requests refuses, how often a reading of what is being counted, and the longest pause in between, in seconds. */
+const patience = { limited: 6, counting: 180, longestS: 5 }
 
-/** Asks again as long as the server says when: a figure of very many transfers is being counted. */
-async function send(
-  method: string,
-  path: string,
-  ask: { readonly body?: unknown; readonly signal?: AbortSignal | undefined },
-): Promise<unknown> {
-  for (let asked = 1; ; asked += 1) {
-    const answer = await sendOnce(method, path, ask)
-    if (!(answer instanceof Wait)) return answer
-    if (asked === mostAsked) throw answer.refusal
-    await new Promise((resolve) => setTimeout(resolve, answer.afterMs))
-    ask.signal?.throwIfAborted()
+/** How often a request may be sent that was answered so. */
+const timesOf = (method: string, { code, status }: Problem): number => {
+  if (code === 'rate_limited') return patience.limited
+  return method === 'GET' && status === 503 ? patience.counting : 1
+}
+
+/** Sends a request. One that comes too soon is sent again when the server says: nothing was done of it. */
+async function send(method: string, path: string, sent: Sent): Promise<unknown> {
+  for (let times = 1; ; times += 1) {
+    const { response, text } = await exchange(method, path, sent)
+    const json = readJson(text)
+    if (response.ok && json !== undefined) return json
+    if (!isProblem(json))
+      throw new Unanswered(`The server answered with ${response.status}, and not as the console does.`)
+    const seconds = Number(response.headers.get('retry-after') ?? 'none')
+    if (times >= timesOf(method, json) || !(seconds <= patience.longestS)) throw new Refusal(json)
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000))
+    sent.signal?.throwIfAborted()
   }
 }
 
-/** When to ask again, in milliseconds, and what was said. */
-class Wait {
-  readonly afterMs: number
-  readonly refusal: Refusal
-
-  constructor(afterMs: number, refusal: Refusal) {
-    this.afterMs = afterMs
-    this.refusal = refusal
-  }
+/** What goes with a request. */
+interface Sent {
+  readonly body?: unknown
+  readonly signal?: AbortSignal | undefined
 }
 
-async function sendOnce(
-  method: string,
-  path: string,
-  { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal | undefined },
-): Promise<unknown> {
-  let response: Response
-  let text: string
+async function exchange(method: string, path: string, { body, signal }: Sent) {
   try {
-    response = await fetch(`${basePath}/api${path}`, {
+    const response = await fetch(`${basePath}/api${path}`, {
       method,
       credentials: 'same-origin',
       signal: signal ?? null,
@@ -109,7 +104,7 @@ async function sendOnce(
             body: JSON.stringify(body ?? {}),
           }),
     })
-    text = await response.text()
+    return { response, text: await response.text() }
   } catch (error) {
     if (signal?.aborted) throw error
     throw new Unanswered(
@@ -118,13 +113,6 @@ async function sendOnce(
         : 'The server did not answer. The action may have been done: read it again before you repeat it.',
     )
   }
-  const json = readJson(text)
-  if (response.ok && json !== undefined) return json
-  const afterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-  if (isProblem(json) && method === 'GET' && response.status === 503 && afterSeconds > 0)
-    return new Wait(afterSeconds * 1_000, new Refusal(json))
-  if (isProblem(json)) throw new Refusal(json)
-  throw new Unanswered(`The server answered with ${response.status}, and not as the console does.`)
 }
 
 function readJson(text: string): unknown {

@@ -8,6 +8,8 @@ import { Page } from '../parts/page.tsx'
 import { Empty, Read } from '../parts/states.tsx'
 import { Badge, Payee } from '../parts/status.tsx'
 import { DecisionDialog } from './decision-dialog.tsx'
+import { writeMissing } from './missing.ts'
+import { WaitingFacts } from './waiting-facts.tsx'
 
 /** One entry of the queue. */
 export type Waiting = Answer<'GET /approvals'>['approvals'][number]
@@ -24,14 +26,17 @@ const refusalWords: Readonly<Record<NonNullable<Waiting['refusal']>, string>> = 
   done: 'You approved it',
 }
 
+const words: Readonly<Record<string, string>> = { accountId: 'the account', batchId: 'the batch' }
+
 /** The queue of who is logged in: what waits for approval, and what they may decide. */
 export function ApprovalsPage() {
   const person = useContext(PersonContext)
   const may = useMay()
   const [search] = useSearchParams()
   const cursor = search.get('cursor') ?? undefined
-  const accountId = search.get('accountId') ?? undefined
-  const queue = useRead('GET /approvals', { query: { cursor, accountId } }, { keep: true, everyMs: 60_000 })
+  const filter = { accountId: search.get('accountId') ?? undefined, batchId: search.get('batchId') ?? undefined }
+  const narrowed = Object.entries(filter).filter(([, value]) => value !== undefined)
+  const queue = useRead('GET /approvals', { query: { cursor, ...filter } }, { keep: true, everyMs: 60_000 })
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set())
   const [decision, decide] = useState<Decision>()
   const entries = queue.data?.approvals ?? []
@@ -73,6 +78,12 @@ export function ApprovalsPage() {
       <Read of={queue} what="Reading the queue">
         {({ approvals, nextCursor }) => (
           <>
+            {narrowed.length === 0 ? null : (
+              <p>
+                Only of {narrowed.map(([name, value]) => `${words[name]} ${value}`).join(', ')}.{' '}
+                <Link href="/approvals">All that waits</Link>
+              </p>
+            )}
             {approvals.length === 0 ? (
               <Empty title="Nothing waits for approval">
                 What a <Link href="/policies">policy</Link> holds for approval appears here.
@@ -104,13 +115,9 @@ export function ApprovalsPage() {
             )}
             {cursor === undefined && nextCursor === null ? null : (
               <nav aria-label="Pages of the queue" className="pager">
-                {cursor === undefined ? (
-                  <span />
-                ) : (
-                  <Link href={`/approvals${writeQuery({ accountId })}`}>← Newest</Link>
-                )}
+                {cursor === undefined ? <span /> : <Link href={`/approvals${writeQuery(filter)}`}>← Newest</Link>}
                 {nextCursor === null ? null : (
-                  <Link href={`/approvals${writeQuery({ accountId, cursor: nextCursor })}`}>Older →</Link>
+                  <Link href={`/approvals${writeQuery({ ...filter, cursor: nextCursor })}`}>Older →</Link>
                 )}
               </nav>
             )}
@@ -142,9 +149,7 @@ function Entry({
   const may = useMay()
   const mayApprove = may('approve', transfer.accountId)
   const name = `${transfer.amount.value} ${transfer.amount.currency} of ${transfer.accountId}`
-  const missing = held.missing
-    .map(({ count = 1, roles }) => `${count} × ${roles?.join(' or ') ?? 'anybody'}`)
-    .join(', ')
+  const missing = writeMissing(held.missing)
   return (
     <li className="waiting">
       <input
@@ -165,6 +170,9 @@ function Entry({
         <span className="muted">
           {transfer.accountId}
           {held.createdBy === null ? '' : `, asked for by ${held.createdBy}`} · {writeAge(transfer.createdAt)}
+        </span>
+        <span>
+          <WaitingFacts of={transfer} />
         </span>
         <span className="muted">
           {held.approvals.map(({ actor, at }) => (

@@ -6,6 +6,7 @@ import { Money, toWords, writeCount } from '../parts/format.tsx'
 import { SumList } from '../transfers/totals.tsx'
 import type { Decision, Waiting } from './approvals-page.tsx'
 import { addDecimals } from './sum.ts'
+import { WaitingFacts } from './waiting-facts.tsx'
 
 type Now = Answer<'GET /transfers/:transferId'>
 
@@ -32,7 +33,7 @@ const sumOf = (about: readonly Waiting[]) =>
     amount: addDecimals(ones.map(({ transfer }) => transfer.amount.value)),
   }))
 
-/** What became of each entry of a decision. */
+/** What became of each entry of a decision: `done`, `held` where that lets it not go, or why it was refused. */
 type Outcomes = ReadonlyMap<string, string>
 
 /** Shows each transfer as it is now, and decides about them one after another, so that a refusal of one does not stop the others. */
@@ -56,14 +57,16 @@ export function DecisionDialog({
   const verb = decision?.verb ?? 'approve'
   const word = verb === 'approve' ? 'Approve' : 'Reject'
   const isRead = readings.every(({ isFetching, data }) => !isFetching && data !== undefined)
-  const run = async (reason: string) => {
+  const unread = readings.filter(({ isFetching, data }) => !isFetching && data === undefined)
+  const run = async (reason: string, signal: AbortSignal) => {
     const results = new Map(outcomes)
     let refused: unknown
     for (const { transfer } of about) {
-      if (results.get(transfer.id) === 'done') continue
+      if (isDone(results.get(transfer.id))) continue
+      if (signal.aborted) throw new Error('Stopped. What is not done here was not decided.')
       try {
-        await decideOne(verb, transfer.id, reason)
-        results.set(transfer.id, 'done')
+        const { stage } = (await decideOne(verb, transfer.id, reason)).transfer
+        results.set(transfer.id, stage === 'held' ? 'held' : 'done')
       } catch (error) {
         results.set(transfer.id, error instanceof Refusal ? error.problem.detail : 'There was no answer.')
         refused = error
@@ -72,7 +75,7 @@ export function DecisionDialog({
     }
     if (refused !== undefined) throw refused
     setOutcomes(new Map())
-    return `${verb === 'approve' ? 'Approved' : 'Rejected'}: ${writeCount(about.length)}. The audit has an entry for each.`
+    return describeDone(verb, results)
   }
   return (
     <ActionDialog
@@ -98,6 +101,7 @@ export function DecisionDialog({
               isDangerous: verb === 'reject',
               isReasonOptional: verb === 'approve',
               isReady: isRead,
+              isStoppable: about.length > 1,
               run,
             }
       }
@@ -109,26 +113,53 @@ export function DecisionDialog({
       )}
       <ul className="decisions">
         {about.map((one, at) => (
-          <Entry key={one.transfer.id} of={one} now={readings[at]?.data} outcome={outcomes.get(one.transfer.id)} />
+          <Entry
+            key={one.transfer.id}
+            of={one}
+            now={readings[at]?.data}
+            error={readings[at]?.isFetching === true ? null : (readings[at]?.error ?? null)}
+            outcome={outcomes.get(one.transfer.id)}
+          />
         ))}
       </ul>
+      {unread.length === 0 ? null : (
+        <div className="actions">
+          <button type="button" className="button" onClick={() => unread.forEach(({ refetch }) => void refetch())}>
+            Read again
+          </button>
+        </div>
+      )}
     </ActionDialog>
   )
 }
 
-async function decideOne(verb: Decision['verb'], transferId: string, reason: string): Promise<void> {
+function decideOne(verb: Decision['verb'], transferId: string, reason: string) {
   const params = { transferId }
-  if (verb === 'reject') await call('POST /transfers/:transferId/reject', { params, body: { reason } })
-  else await call('POST /transfers/:transferId/approve', { params, body: reason === '' ? {} : { note: reason } })
+  if (verb === 'reject') return call('POST /transfers/:transferId/reject', { params, body: { reason } })
+  return call('POST /transfers/:transferId/approve', { params, body: reason === '' ? {} : { note: reason } })
+}
+
+const isDone = (outcome: string | undefined): boolean => outcome === 'done' || outcome === 'held'
+
+/** Says what has become of them: an approval alone lets nothing go where more is missing. */
+function describeDone(verb: Decision['verb'], outcomes: Outcomes): string {
+  const entries = 'The audit has an entry for each.'
+  if (verb === 'reject') return `Rejected: ${writeCount(outcomes.size)}. ${entries}`
+  const held = [...outcomes.values()].filter((outcome) => outcome === 'held').length
+  const left = held === 0 ? '' : ` Still held, since something is missing: ${writeCount(held)}.`
+  return `Approved: ${writeCount(outcomes.size)}.${left} ${entries}`
 }
 
 function Entry({
   of: one,
   now,
+  error,
   outcome,
 }: {
   readonly of: Waiting
   readonly now: Now | undefined
+  /** Why it could not be read. */
+  readonly error: Error | null
   readonly outcome: string | undefined
 }) {
   const changes = now === undefined || outcome !== undefined ? [] : findChanges(one, now)
@@ -140,14 +171,19 @@ function Entry({
         <strong>
           <Money {...one.transfer.amount} />
         </strong>{' '}
-        to {counterparty?.name ?? addressId ?? 'unknown'} <span className="muted">of {accountId}</span>
+        to {counterparty?.name ?? addressId ?? 'unknown'} <span className="muted">of {accountId}</span>{' '}
+        <WaitingFacts of={one.transfer} />
       </span>
-      {now === undefined ? (
+      {now === undefined && error !== null ? (
+        <span className="changed" role="alert">
+          It could not be read again: {error.message}
+        </span>
+      ) : now === undefined ? (
         <span className="muted" role="status">
           Reading it again …
         </span>
-      ) : outcome === 'done' ? (
-        <span className="muted">Done.</span>
+      ) : isDone(outcome) ? (
+        <span className="muted">{outcome === 'held' ? 'Done; it is still held.' : 'Done.'}</span>
       ) : outcome !== undefined ? (
         <span className="changed">{outcome}</span>
       ) : changes.length === 0 ? (

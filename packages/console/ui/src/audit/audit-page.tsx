@@ -2,6 +2,7 @@ import type { FormEvent } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { type Answer, writeQuery } from '../api/client.ts'
 import { useRead } from '../api/queries.ts'
+import { CsvButton } from '../parts/csv-button.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { capitalize, Moment, toWords } from '../parts/format.tsx'
 import { Page } from '../parts/page.tsx'
@@ -29,7 +30,11 @@ export function AuditPage() {
     )
   }
   return (
-    <Page title="Audit" lead="Who did what, and why: rows that are only added. The newest first.">
+    <Page
+      title="Audit"
+      lead="Who did what, and why: rows that are only added. The newest first."
+      actions={<CsvButton file="audit.csv" filter={filter} />}
+    >
       <form className="more-form" key={JSON.stringify(filter)} onSubmit={submit}>
         {names.map((name) => (
           <label key={name} className="field">

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { type Answer, call, type Place } from '../api/client.ts'
+import { type Answer, call, type Place, writeQuery } from '../api/client.ts'
 import { useMay } from '../api/permissions.ts'
 import { useRead } from '../api/queries.ts'
 import { ActionButtons, type Offer } from '../parts/action-buttons.tsx'
@@ -108,6 +108,9 @@ function Review({ of: { id, accountId } }: { readonly of: Batch }) {
           ) : (
             <>
               <Sums of={now} />
+              <p>
+                <Link href={`/approvals${writeQuery({ batchId: id })}`}>Decide line by line</Link>
+              </p>
               {may('approve', accountId) ? (
                 <div className="actions">
                   <button type="button" className="button" onClick={() => see(now)}>

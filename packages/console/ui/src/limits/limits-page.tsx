@@ -12,6 +12,7 @@ const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 const kind: RuleKind<LimitChoices> = {
   ...{ noun: 'limit', nouns: 'limits', isOrdered: false, empty: 'No sum is limited' },
+  afterwards: 'What a limit holds goes by itself where it fits then.',
   templates: {
     'A day of the whole host': { name: 'daily', most: { USD: '100000' }, span: 'day', zone },
     'A day of each account': { name: 'daily-account', most: { USD: '25000' }, span: 'day', zone, per: ['account'] },

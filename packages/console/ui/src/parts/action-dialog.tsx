@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog'
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
+import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
 import { useRefresh } from '../api/queries.ts'
 import { useNotice } from './notices.tsx'
 import { Said } from './states.tsx'
@@ -17,8 +17,10 @@ export interface Action {
   readonly isReasonOptional?: boolean | undefined
   /** False while something is missing that the fields ask for. */
   readonly isReady?: boolean | undefined
-  /** Does it, and says what has become of it. */
-  readonly run: (reason: string) => Promise<string>
+  /** True for several steps, between which it can be stopped. */
+  readonly isStoppable?: boolean | undefined
+  /** Does it, and says what has become of it. What can be stopped begins nothing more once the signal is aborted. */
+  readonly run: (reason: string, signal: AbortSignal) => Promise<string>
 }
 
 /**
@@ -35,6 +37,8 @@ export function ActionDialog({
   /** More fields. */
   readonly children?: ReactNode
 }) {
+  // What runs and can be stopped: closing stops it, and does not leave it to go on unseen.
+  const running = useRef<AbortController>(undefined)
   // The last one stays visible while the dialog closes.
   const [shown, show] = useState(action)
   useEffect(() => {
@@ -44,14 +48,16 @@ export function ActionDialog({
     <Dialog.Root
       open={action !== undefined}
       onOpenChange={(isOpen) => {
-        if (!isOpen) onClose()
+        if (isOpen) return
+        if (running.current === undefined) onClose()
+        else running.current.abort()
       }}
     >
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Popup className="dialog">
           {shown === undefined ? null : (
-            <ActionForm key={shown.title} action={action ?? shown} onClose={onClose}>
+            <ActionForm key={shown.title} action={action ?? shown} {...{ onClose, running }}>
               {children}
             </ActionForm>
           )}
@@ -64,16 +70,20 @@ export function ActionDialog({
 function ActionForm({
   action,
   onClose,
+  running,
   children,
 }: {
   readonly action: Action
   readonly onClose: () => void
+  readonly running: RefObject<AbortController | undefined>
   readonly children?: ReactNode
 }) {
-  const { title, effect, verb, isDangerous = false, isReasonOptional = false, isReady = true, run } = action
+  const { title, effect, verb, isDangerous = false, isReasonOptional = false, isReady = true } = action
+  const { isStoppable = false, run } = action
   const [reason, setReason] = useState('')
   const [isRunning, setRunning] = useState(false)
   const [error, setError] = useState<unknown>()
+  const isGone = useGone()
   const refresh = useRefresh()
   const notify = useNotice()
   const isMissing = !isReasonOptional && reason.trim() === ''
@@ -82,13 +92,17 @@ function ActionForm({
     if (isRunning || isMissing || !isReady) return
     setRunning(true)
     setError(undefined)
+    const controller = new AbortController()
+    if (isStoppable) running.current = controller
     try {
-      const done = await run(reason.trim())
+      const done = await run(reason.trim(), controller.signal)
       notify(done)
-      onClose()
+      // Somebody may have closed it meanwhile, and opened another one.
+      if (!isGone()) onClose()
     } catch (refused) {
       setError(refused)
     } finally {
+      running.current = undefined
       setRunning(false)
       void refresh()
     }
@@ -119,7 +133,7 @@ function ActionForm({
         </div>
       )}
       <div className="dialog-actions">
-        <Dialog.Close className="button">Back</Dialog.Close>
+        <Dialog.Close className="button">{isRunning && isStoppable ? 'Stop' : 'Back'}</Dialog.Close>
         <button
           type="submit"
           className={`button ${isDangerous ? 'danger' : 'primary'}`}
@@ -130,4 +144,16 @@ function ActionForm({
       </div>
     </form>
   )
+}
+
+/** Gives the function that says whether the component is not shown any more. */
+function useGone(): () => boolean {
+  const isGone = useRef(false)
+  useEffect(() => {
+    isGone.current = false
+    return () => {
+      isGone.current = true
+    }
+  }, [])
+  return () => isGone.current
 }

@@ -8,6 +8,7 @@ import { Meaning, type PolicyChoices, RuleForm } from './rule-form.tsx'
 
 const kind: RuleKind<PolicyChoices> = {
   ...{ noun: 'policy', nouns: 'policies', isOrdered: true, empty: 'Nothing is held or refused by a policy' },
+  afterwards: 'What is held keeps the holds that it has, and nothing that was enqueued before is judged again.',
   templates: {
     'Four eyes': { name: 'large', when: { amounts: { USD: { from: '10000' } } }, approvals: [{ count: 1 }] },
     'At night': {

@@ -73,8 +73,8 @@ export function DraftEditor<C extends { readonly zones: readonly string[] }>({
                 isReady: !isOvertaken,
                 effect: (
                   <p>
-                    All {kind.nouns} are replaced, from the commit on. {change} Where somebody has set others since
-                    version {begun.version}, nothing is done.
+                    All {kind.nouns} are replaced, from the commit on. {change} {kind.afterwards} Where somebody has set
+                    others since version {begun.version}, nothing is done.
                   </p>
                 ),
                 async run(reason) {

@@ -25,6 +25,8 @@ export interface RuleKind<C extends { readonly zones: readonly string[] }> {
   readonly nouns: 'policies' | 'limits'
   /** What it means that there are none. */
   readonly empty: string
+  /** What becomes of what was enqueued before others are set. */
+  readonly afterwards: string
   /** True where they can be moved. */
   readonly isOrdered: boolean
   /** What one may begin as, by its words. */

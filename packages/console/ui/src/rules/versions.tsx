@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useSearchParams } from 'wouter'
 import { useMay } from '../api/permissions.ts'
 import { Moment } from '../parts/format.tsx'
 import { Panel } from '../parts/page.tsx'
@@ -9,7 +10,8 @@ import type { RuleKind, RuleVersion } from './rule-kind.ts'
 /** What holds in words, its earlier versions, and a form that replaces it. */
 export function Versions<C extends { readonly zones: readonly string[] }>({ kind }: { readonly kind: RuleKind<C> }) {
   const may = useMay()
-  const [version, showVersion] = useState<number>()
+  const [search] = useSearchParams()
+  const [version, showVersion] = useState(Number(search.get('version')) || undefined)
   // What somebody began with: the page goes on reading while they write.
   const [begun, begin] = useState<RuleVersion>()
   const found = kind.useVersion(version)

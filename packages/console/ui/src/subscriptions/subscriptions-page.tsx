@@ -11,10 +11,13 @@ import { Badge } from '../parts/status.tsx'
 
 type Subscription = Answer<'GET /subscriptions'>['subscriptions'][number]
 
+/** Dead letters that are shown. */
+const mostLetters = 100
+
 /** Subscriptions: how far each is behind, and what its handler could not do. */
 export function SubscriptionsPage() {
   const subscriptions = useRead('GET /subscriptions', {}, { everyMs: 60_000 })
-  const letters = useRead('GET /dead-letters', { query: { limit: 100 } }, { everyMs: 60_000 })
+  const letters = useRead('GET /dead-letters', { query: { limit: mostLetters } }, { everyMs: 60_000 })
   return (
     <Page title="Subscriptions" lead="Who gets events, how far each is behind, and what a handler could not do.">
       <Read of={subscriptions} what="Reading subscriptions">
@@ -53,25 +56,39 @@ export function SubscriptionsPage() {
               deadLetters.length === 0 ? (
                 <Empty title="No dead letters">Every event was delivered, or is tried again.</Empty>
               ) : (
-                <DataTable
-                  caption="Dead letters"
-                  rows={deadLetters}
-                  keyOf={({ subscription, transferId, sequence }) => `${subscription} ${transferId} ${sequence}`}
-                  columns={[
-                    {
-                      name: 'Event',
-                      cell: ({ type, transferId }) => (
-                        <Link href={`/transfers/${transferId}`} className="row-link">
-                          {toWords(type)}
-                        </Link>
-                      ),
-                    },
-                    { name: 'Subscription', cell: ({ subscription }) => subscription },
-                    { name: 'Tried', align: 'end', isWide: true, cell: ({ failures }) => writeCount(failures) },
-                    { name: 'Error', isWide: true, cell: ({ lastError }) => lastError ?? '' },
-                    { name: 'Occurred', isWide: true, cell: ({ occurredAt }) => <Moment at={occurredAt} brief /> },
-                  ]}
-                />
+                <>
+                  {deadLetters.length < mostLetters ? null : (
+                    <p className="muted">
+                      The oldest {writeCount(mostLetters)} of{' '}
+                      {writeCount(
+                        subscriptions.data?.subscriptions.reduce((sum, one) => sum + one.deadLetters, 0) ?? 0,
+                      )}
+                      . A replay is about all of its subscription.
+                    </p>
+                  )}
+                  <DataTable
+                    caption="Dead letters"
+                    rows={deadLetters}
+                    keyOf={({ subscription, transferId, sequence }) => `${subscription} ${transferId} ${sequence}`}
+                    columns={[
+                      {
+                        name: 'Event',
+                        cell: ({ type, transferId }) => (
+                          <span className="two-lines">
+                            <Link href={`/transfers/${transferId}`} className="row-link">
+                              {toWords(type)}
+                            </Link>
+                            <span className="muted mono ellipsis">{transferId}</span>
+                          </span>
+                        ),
+                      },
+                      { name: 'Subscription', cell: ({ subscription }) => subscription },
+                      { name: 'Tried', align: 'end', isWide: true, cell: ({ failures }) => writeCount(failures) },
+                      { name: 'Error', isWide: true, cell: ({ lastError }) => lastError ?? '' },
+                      { name: 'Occurred', isWide: true, cell: ({ occurredAt }) => <Moment at={occurredAt} brief /> },
+                    ]}
+                  />
+                </>
               )
             }
           </Read>

@@ -1,6 +1,7 @@
 import { Link } from 'wouter'
 import { useMay } from '../api/permissions.ts'
 import { useRead } from '../api/queries.ts'
+import { writeMissing } from '../approvals/missing.ts'
 import { groupDigits, Moment, Money, toWords, writeAge, writeMoment } from '../parts/format.tsx'
 import { Facts, Id, Page, Panel } from '../parts/page.tsx'
 import { Read } from '../parts/states.tsx'
@@ -121,9 +122,20 @@ function Holds({ of: { held, transfer } }: { readonly of: Timeline }) {
           <li key={`${name} ${policy ?? ''}`}>
             <Badge tone="warn">{name}</Badge> {why} {limit === undefined ? '' : `${writeLimit(limit)} `}
             <span className="muted">
-              {policy === undefined
-                ? ''
-                : `${policy}${policyVersion === undefined ? '' : `, version ${policyVersion}`} · `}
+              {policy === undefined ? (
+                ''
+              ) : policyVersion === undefined ? (
+                `${policy} · `
+              ) : may('read') ? (
+                <>
+                  <Link href={`/policies?version=${policyVersion}`} className="in-text">
+                    {policy}, version {policyVersion}
+                  </Link>{' '}
+                  ·{' '}
+                </>
+              ) : (
+                `${policy}, version ${policyVersion} · `
+              )}
               {writeAge(since)}
               {screening === undefined ? '' : ` · ${describeScreening(screening)}`}
             </span>
@@ -144,8 +156,7 @@ function Holds({ of: { held, transfer } }: { readonly of: Timeline }) {
       )}
       {held.missing.length === 0 ? null : (
         <p>
-          Missing:{' '}
-          {held.missing.map(({ count = 1, roles }) => `${count} of ${roles?.join(' or ') ?? 'anybody'}`).join(', ')}.{' '}
+          Missing: {writeMissing(held.missing)}.{' '}
           {held.createdBy === null ? '' : `Not ${held.createdBy}, who created it.`}
           {held.earlierCreators === undefined || held.earlierCreators.length === 0
             ? ''

@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { writeQuery } from '../api/client.ts'
 import { hasAny, PersonContext } from '../api/permissions.ts'
 import { useRead } from '../api/queries.ts'
+import { CsvButton } from '../parts/csv-button.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { capitalize, Moment, Money } from '../parts/format.tsx'
 import { Page } from '../parts/page.tsx'
@@ -11,7 +12,6 @@ import { Empty, Read } from '../parts/states.tsx'
 import { Payee, TransferState } from '../parts/status.tsx'
 import { type Filter, partsOf, type Transfer, useFilter } from './address-filter.ts'
 import { BulkDialog, type BulkVerb, bulkVerbs } from './bulk-dialog.tsx'
-import { CsvButton } from './csv-button.tsx'
 import { FilterChips, FilterForm, StageTabs } from './filters.tsx'
 import { SearchBox } from './search-box.tsx'
 import { Totals } from './totals.tsx'
@@ -96,7 +96,7 @@ export function TransfersPage() {
       lead="The newest first. The address of this page is the filter: send it to a colleague."
       actions={
         <>
-          <CsvButton filter={filter} />
+          <CsvButton file="transfers.csv" filter={filter} />
           {isFiltered ? <BulkMenu onChoose={setVerb} /> : null}
         </>
       }
