@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { waitUntil } from '@outlay/testing'
 import type pg from 'pg'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 import type { Authorization } from '../src/authorization/authorization.ts'
 import { admin } from './host.ts'
 
@@ -95,10 +95,13 @@ export async function findInaccessible(page: Page): Promise<readonly string[]> {
   )
 }
 
+/** The dialog that is open: a notice has the role of one, too. */
+export const dialogOf = (page: Page): Locator => page.getByRole('dialog').and(page.locator(':not(.notice)'))
+
 /** Presses what an action is done with: its button, its reason, and the button that confirms it. */
 export async function act(page: Page, button: string, verb: string, reason: string): Promise<void> {
   await page.getByRole('button', { name: button, exact: true }).click()
-  const dialog = page.getByRole('dialog')
+  const dialog = dialogOf(page)
   await dialog.getByRole('textbox', { name: /Reason|Note/ }).fill(reason)
   await dialog.getByRole('button', { name: verb, exact: true }).click()
 }

@@ -24,6 +24,8 @@ const others: Readonly<Record<string, readonly string[]>> = {
       'gateways',
       'gatewayFacts',
       'arePoliciesPrepared',
+      'workers',
+      'countUnsettled',
       'health',
       'tail',
     ].map((name) => `inspection.${name}`),

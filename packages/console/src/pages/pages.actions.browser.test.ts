@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { act, addPolicy, settle } from '../../test/browser.ts'
+import { act, addPolicy, dialogOf, settle } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 import { admin } from '../../test/host.ts'
 
@@ -22,7 +22,7 @@ describePages('actions of the pages', ({ host, visit }) => {
       ['Resubmit', 'Canceled'],
     ] as const) {
       await act(page, verb, verb, why)
-      await page.getByRole('dialog').filter({ hasText: 'Back' }).waitFor({ state: 'detached' })
+      await dialogOf(page).filter({ hasText: 'Back' }).waitFor({ state: 'detached' })
       await page.locator('.page-head .badge', { hasText: state }).waitFor()
     }
     const [resubmission, ...others] = await records()
@@ -38,7 +38,7 @@ describePages('actions of the pages', ({ host, visit }) => {
     await open(`/transfers/${id}`)
     await page.getByRole('button', { name: 'Cancel', exact: true }).click()
     await host.commit((tx) => engine.transfers.cancel(tx, id, { actor: 'bert', reason: 'first' }))
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByRole('textbox', { name: /Reason/ }).fill(why)
     await dialog.getByRole('button', { name: 'Cancel', exact: true }).click()
     await dialog.getByRole('alert').getByText('Read it again, and decide anew.').waitFor()
@@ -53,7 +53,7 @@ describePages('actions of the pages', ({ host, visit }) => {
     await open('/transfers?accountId=acme&stage=queued')
     await page.getByRole('button', { name: /Act on all of these/ }).click()
     await page.getByRole('menuitem', { name: /Hold/ }).click()
-    const dialog = page.getByRole('dialog').filter({ hasText: 'Back' })
+    const dialog = dialogOf(page).filter({ hasText: 'Back' })
     await dialog.getByText('25.00').waitFor()
     await host.enqueue()
     await dialog.getByRole('textbox', { name: /Reason/ }).fill(why)
@@ -75,7 +75,7 @@ describePages('actions of the pages', ({ host, visit }) => {
     const { id } = await host.enqueue({ createdBy: 'carl' })
     const visits = await Promise.all(['anna', 'bert'].map((actor) => visit({ as: { ...admin, actor } })))
     await Promise.all(visits.map(({ open }) => open('/approvals')))
-    const dialogs = visits.map(({ page }) => page.getByRole('dialog').filter({ hasText: 'Back' }))
+    const dialogs = visits.map(({ page }) => dialogOf(page).filter({ hasText: 'Back' }))
     for (const { page } of visits) await page.getByRole('button', { name: /^Approve 12.50/ }).click()
     for (const dialog of dialogs) await dialog.getByText('As you see it in the queue.').waitFor()
     await Promise.all(dialogs.map((dialog) => dialog.getByRole('button', { name: 'Approve', exact: true }).click()))
@@ -98,9 +98,9 @@ describePages('actions of the pages', ({ host, visit }) => {
     await open('/approvals')
     await host.commit((tx) => engine.transfers.approve(tx, id, { actor: 'bert' }))
     await page.getByRole('button', { name: /^Reject 12.50/ }).click()
-    await page.getByRole('dialog').getByText('Changed since you opened the queue: bert has approved it.').waitFor()
-    await page.getByRole('dialog').getByRole('textbox').fill(why)
-    await page.getByRole('dialog').getByRole('button', { name: 'Reject', exact: true }).click()
+    await dialogOf(page).getByText('Changed since you opened the queue: bert has approved it.').waitFor()
+    await dialogOf(page).getByRole('textbox').fill(why)
+    await dialogOf(page).getByRole('button', { name: 'Reject', exact: true }).click()
     await page.getByText('Nothing waits for approval').waitFor()
     expect((await records())[0]).toEqual(['transfers.reject', 'ada', why])
   })
@@ -132,7 +132,7 @@ describePages('actions of the pages', ({ host, visit }) => {
     const { page, open, errors } = await visit()
     await open('/accounts/acme')
     await page.getByRole('button', { name: 'Change' }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByRole('textbox', { name: 'Weight' }).fill('3')
     await dialog.getByRole('textbox', { name: /Reason/ }).fill(why)
     await dialog.getByRole('button', { name: 'Change' }).click()

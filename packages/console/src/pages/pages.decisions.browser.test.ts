@@ -4,7 +4,7 @@ import { memoryGateway } from '@outlay/testing'
 import type pg from 'pg'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { findInaccessible } from '../../test/browser.ts'
+import { dialogOf, findInaccessible } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 import { admin } from '../../test/host.ts'
 
@@ -18,7 +18,7 @@ describePages(
     /** Opens the dialog of a button, chooses, gives the reason and confirms. */
     async function decide(page: Page, button: string, choice: readonly [label: string, value: string], verb: string) {
       await page.getByRole('button', { name: button, exact: true }).click()
-      const dialog = page.getByRole('dialog')
+      const dialog = dialogOf(page)
       await dialog.getByRole('combobox', { name: choice[0] }).selectOption(choice[1])
       expect(await findInaccessible(page)).toEqual([])
       await dialog.getByRole('textbox', { name: /Reason/ }).fill(reason)
@@ -43,7 +43,7 @@ describePages(
       expect(await actor.page.getByRole('button', { name: 'Answer screening' }).count()).toBe(0)
       await open(`/transfers/${id}`)
       await page.getByRole('button', { name: 'Answer screening' }).click()
-      const dialog = page.getByRole('dialog')
+      const dialog = dialogOf(page)
       await dialog.getByText('for the case c-7').waitFor()
       await host.commit((tx) =>
         engine.transfers.answerScreening(tx, id, { result: 'hold', case: 'c-8', actor: 'provider', reason: 'another' }),

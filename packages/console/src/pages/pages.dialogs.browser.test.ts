@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { addPolicy, findInaccessible } from '../../test/browser.ts'
+import { addPolicy, dialogOf, findInaccessible } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 import { findSideways, isExamined, takePicture, windows } from '../../test/pictures.ts'
 import { makeStory, type Story } from '../../test/story.ts'
@@ -15,8 +15,7 @@ interface Dialog {
 
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).first().click()
 const write = (page: Page) =>
-  page
-    .getByRole('dialog')
+  dialogOf(page)
     .getByRole('textbox', { name: /Reason|Note/ })
     .fill(why)
 
@@ -45,7 +44,7 @@ const decide = (verb: 'Approve' | 'Reject'): Dialog => ({
     await press(page, new RegExp(`^${verb} \\d+$`))
     await page.getByText('As you see it in the queue.').nth(3).waitFor()
     // The sum of the four.
-    await page.getByRole('dialog').getByText('53,500.00').waitFor()
+    await dialogOf(page).getByText('53,500.00').waitFor()
     await write(page)
   },
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { act } from '../../test/browser.ts'
+import { act, dialogOf } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 
 const reason = 'decision of the board'
@@ -51,7 +51,7 @@ describePages('a queue that somebody works off', ({ host, visit }) => {
       return answer === undefined ? route.continue() : route.fulfill(answer)
     })
     await page.getByRole('button', { name: /^Approve 12.50/ }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByText('It could not be read again: No place is free.').waitFor()
     expect(await dialog.getByRole('button', { name: 'Approve', exact: true }).isDisabled()).toBe(true)
     await dialog.getByRole('button', { name: 'Read again' }).click()
@@ -79,7 +79,7 @@ describePages('a queue that somebody works off', ({ host, visit }) => {
     await open('/approvals')
     await page.getByRole('checkbox', { name: /Choose all 3/ }).check()
     await act(page, 'Approve 3', 'Approve 3', reason)
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByRole('button', { name: 'Stop' }).click()
     gate.resolve()
     await dialog.getByText('Stopped. What is not done here was not decided.').waitFor()
@@ -106,7 +106,7 @@ describePages('a queue that somebody works off', ({ host, visit }) => {
       .getByRole('button', { name: /^Approve 12.50/ })
       .last()
       .click()
-    await page.getByRole('dialog').getByText('invoice-7').waitFor()
+    await dialogOf(page).getByText('invoice-7').waitFor()
     expect(errors).toEqual([])
   })
 
@@ -122,7 +122,7 @@ describePages('a queue that somebody works off', ({ host, visit }) => {
     await page.getByRole('button', { name: /^Reject 12.50/ }).waitFor()
     expect(await page.getByRole('button', { name: /^Reject/ }).count()).toBe(1)
     await page.getByRole('button', { name: /^Reject 12.50/ }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByText('As you see it in the queue.').waitFor()
     await dialog.getByRole('textbox').fill('a wrong line')
     await dialog.getByRole('button', { name: 'Reject', exact: true }).click()
@@ -194,7 +194,7 @@ describePages('what a page of the console has not read', ({ host, visit }) => {
     await page.getByRole('cell', { name: id }).first().waitFor()
     await open('/accounts/acme')
     await page.getByRole('button', { name: 'Change' }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     for (const [name, wrong] of [
       ['Submissions at once', '1,5'],
       ['Submissions a second', '0x10'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { addPolicy } from '../../test/browser.ts'
+import { addPolicy, dialogOf } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 
 const reason = 'decision of the board'
@@ -16,7 +16,7 @@ describePages('what somebody has seen', ({ host, visit }) => {
     await page.getByRole('button', { name: 'Change the policies' }).click()
     await addPolicy(page, 'Refuse')
     await page.getByRole('button', { name: 'Set them …' }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByRole('textbox', { name: /Reason/ }).fill('no wires here')
     const colleague = { name: 'at-night', when: { metadata: { night: 'yes' } }, hold: 'somebody checks it' }
     await host.commit((tx) => engine.policies.set(tx, [{ ...first, approvals: [{ count: 2 }] }, colleague], by('bert')))
@@ -48,7 +48,7 @@ describePages('what somebody has seen', ({ host, visit }) => {
     const { page, open } = await visit()
     await open(`/batches/${batch.id}`)
     await page.getByRole('button', { name: 'Approve the batch' }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByRole('button', { name: 'Approve 1', exact: true }).waitFor()
     await host.enqueue({ batchId: batch.id, createdBy: 'carl', amount: { value: '90000.00', currency: 'USD' } })
     for (let press = 0; press < 2; press += 1) {
@@ -72,7 +72,7 @@ describePages('what somebody has seen', ({ host, visit }) => {
     const { page, open } = await visit()
     await open(`/transfers/${id}`)
     await page.getByRole('button', { name: 'Release', exact: true }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     expect(await dialog.getByRole('combobox', { name: 'Hold' }).locator('option:checked').textContent()).toMatch(
       /operator.*the payee called/,
     )
@@ -89,7 +89,7 @@ describePages('what somebody has seen', ({ host, visit }) => {
     const { page, open } = await visit()
     await open('/accounts/acme')
     await page.getByRole('button', { name: 'Change' }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByRole('textbox', { name: 'Weight' }).fill('3')
     await dialog.getByRole('textbox', { name: /Reason/ }).fill(reason)
     await host.commit((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 2 }))
@@ -103,7 +103,7 @@ describePages('what somebody has seen', ({ host, visit }) => {
     await open('/accounts/acmee')
     await page.locator('.banner').getByText('No transfer of acmee is known here').waitFor()
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByText('No transfer of acmee is known here').waitFor()
     await dialog.getByRole('textbox', { name: /Reason/ }).fill(reason)
     await dialog.getByRole('button', { name: 'Stop', exact: true }).click()

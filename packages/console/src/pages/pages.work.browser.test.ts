@@ -1,6 +1,7 @@
 import { spawnNode, waitUntil } from '@outlay/testing'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
+import { dialogOf } from '../../test/browser.ts'
 import { describePages } from '../../test/chromium.ts'
 import { silenceJobs } from '../../test/queue.ts'
 
@@ -65,7 +66,7 @@ describePages('work in the pages', ({ host, visit }) => {
     const panel = page.locator('section.panel', { hasText: 'What came back and contradicts it' })
     await panel.getByText('The service does not say how much.').first().waitFor()
     await panel.getByRole('button', { name: /^It came back R01/ }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByRole('textbox', { name: /Reason/ }).fill(why)
     expect(await dialog.getByRole('button', { name: 'Book it' }).isDisabled()).toBe(true)
     await dialog.getByRole('textbox', { name: /Amount/ }).fill('99')
@@ -96,7 +97,7 @@ describePages('work in the pages', ({ host, visit }) => {
     const { page, open } = await visit()
     await open(`/transfers/${id}`)
     await page.getByRole('button', { name: 'Resubmit', exact: true }).click()
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByRole('textbox', { name: /^Address/ }).fill('01J0000000000000000000000C')
     await dialog.getByRole('textbox', { name: /Reason/ }).fill(why)
     await dialog.getByRole('button', { name: 'Resubmit', exact: true }).click()
@@ -131,7 +132,7 @@ describePages('work in the pages', ({ host, visit }) => {
     await page.getByRole('button', { name: /^Approve 12.50/ }).waitFor()
     await goTo(/^Approve 12.50/)
     await page.keyboard.press('Enter')
-    const dialog = page.getByRole('dialog')
+    const dialog = dialogOf(page)
     await dialog.getByText('As you see it in the queue.').waitFor()
     await goTo(/^Approve$/)
     await page.keyboard.press('Enter')
