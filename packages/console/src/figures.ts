@@ -13,6 +13,9 @@ const mostKept = 200
 /** How long a request waits for a figure of many transfers, in milliseconds. */
 const patienceMs = 150
 
+/** Most reads of many transfers at once. A request that is told to ask again gives its place up, but its read keeps a connection, which payments need. */
+const mostAtOnce = 2
+
 /** When to ask again for a figure that is being read, in milliseconds. */
 const retryAfterMs = 1_000
 
@@ -64,7 +67,8 @@ async function isInTime(begun: Promise<unknown>): Promise<boolean> {
 
 /**
  * Makes figures: reads of everything that waits, which take long where a million transfers do. Those who ask at once share one read. One of many transfers is kept
- * for up to a minute, and then whoever asks gets the old one once more while the next is read; nobody waits for the first one longer than a moment. A read that failed is not
+ * for up to a minute, and then whoever asks gets the old one once more while the next is read; nobody waits for the first one longer than a moment, and of many no more than two
+ * are read at once. A read that failed is not
  * kept; whoever asks next has its error, if nobody had.
  */
 export function createFigures({ reads, isMany, nowMs = () => performance.now() }: FigureOptions): Figures {
@@ -80,7 +84,7 @@ export function createFigures({ reads, isMany, nowMs = () => performance.now() }
   const keep = async (name: string, read: (reads: FigureReads) => Promise<unknown>) => {
     const begunAt = nowMs()
     try {
-      const value = await read(reads)
+      const value = await (async () => read(reads))()
       const tookMs = nowMs() - begunAt
       if (await isMany()) put(known, name, { value, begunAt, tookMs })
       else known.delete(name)
@@ -97,10 +101,13 @@ export function createFigures({ reads, isMany, nowMs = () => performance.now() }
     underWay.set(name, begun)
     return begun as Promise<T>
   }
+  const hasPlace = (name: string) => underWay.has(name) || underWay.size < mostAtOnce
+  const isOneEnded = () => isInTime(Promise.race([...underWay.values()].map((one) => one.catch(() => undefined))))
   const readFirst = async <T>(name: string, read: (reads: FigureReads) => Promise<T>) => {
     const failure = failed.get(name)
     failed.delete(name)
     if (failure !== undefined && nowMs() - failure.at < longestMs) throw failure.error
+    while (!hasPlace(name) && (await isMany())) if (!(await isOneEnded()) && !hasPlace(name)) throw isCounting()
     const begun = start(name, read)
     if ((await isInTime(begun)) || !(await isMany())) return await begun
     begun.catch((error: unknown) => put(failed, name, { error, at: nowMs() }))
@@ -111,7 +118,7 @@ export function createFigures({ reads, isMany, nowMs = () => performance.now() }
     const ageMs = last === undefined ? 0 : nowMs() - last.begunAt
     if (last === undefined || ageMs > 2 * longestMs) return await readFirst(name, read)
     // Nobody waits for it, and who asks after a failure reads it anew.
-    if (ageMs > Math.min(longestMs, last.tookMs * keptFor)) start(name, read).catch(() => undefined)
+    if (ageMs > Math.min(longestMs, last.tookMs * keptFor) && hasPlace(name)) start(name, read).catch(() => undefined)
     return last.value as Awaited<ReturnType<typeof read>>
   }
 }
