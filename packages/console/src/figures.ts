@@ -13,7 +13,7 @@ const mostKept = 200
 /** How long a request waits for a figure of many transfers, in milliseconds. */
 const patienceMs = 150
 
-/** Most reads of many transfers at once. A request that is told to ask again gives its place up, but its read keeps a connection, which payments need. */
+/** Most reads of many transfers at once. A request that has to ask again gives its place up, but its read keeps a connection, which payments need. */
 const mostAtOnce = 2
 
 /** When to ask again for a figure that is being read, in milliseconds. */
