@@ -93,3 +93,51 @@ describe('one that takes long for the first time', () => {
     expect(await figures('other', async () => 'read anew')).toBe('read anew')
   })
 })
+
+describe('those that no request waits for', () => {
+  it('are two at most, whatever is asked: they have connections that payments need', async () => {
+    const { figures } = make(true)
+    const gates = new Map<string, PromiseWithResolvers<string>>()
+    const ask = (name: string) =>
+      figures(name, () => {
+        const gate = Promise.withResolvers<string>()
+        gates.set(name, gate)
+        return gate.promise
+      })
+    const all = () => Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map(ask))
+    const codes = (await all()).map((one) => one.status === 'rejected' && one.reason.code)
+    expect(codes).toEqual(Array(5).fill('service_unavailable'))
+    expect([...gates.keys()]).toEqual(['a', 'b'])
+    gates.get('a')?.resolve('done')
+    await settled()
+    await all()
+    expect([...gates.keys()]).toEqual(['a', 'b', 'c'])
+    expect(await ask('a')).toBe('done')
+  })
+
+  it('leave the old ones shown while no place is free', async () => {
+    const { figures, read, clock } = make(true)
+    expect(await read()).toBe(1)
+    clock.now += 10_001
+    const never = () => new Promise<never>(() => undefined)
+    await Promise.allSettled([figures('a', never), figures('b', never)])
+    expect([await read(), await settled(), await read()]).toEqual([1, undefined, 1])
+  })
+
+  it('count few only while there are few: then all are read', async () => {
+    const { figures } = make(false)
+    const gate = Promise.withResolvers<string>()
+    const asked = Promise.all(['a', 'b', 'c', 'd'].map((name) => figures(name, () => gate.promise)))
+    gate.resolve('done')
+    expect(await asked).toEqual(Array(4).fill('done'))
+  })
+})
+
+it('reads a figure anew whose read threw at once', async () => {
+  const { figures } = make(true)
+  const thrown = figures('odd', () => {
+    throw new Error('thrown at once')
+  })
+  await expect(thrown).rejects.toThrow('thrown at once')
+  expect(await figures('odd', async () => 7)).toBe(7)
+})

@@ -19,6 +19,9 @@ const mostKept = 200
 /** How long a request waits for a figure of many transfers, in milliseconds. */
 const patienceMs = 150
 
+/** Most reads of many transfers at once. A request that has to ask again gives its place up, but its read keeps a connection, which payments need. */
+const mostAtOnce = 2
+
 /** When to ask again for a figure that is being read, in milliseconds. */
 const retryAfterMs = 1_000
 
@@ -70,7 +73,8 @@ async function isInTime(begun: Promise<unknown>): Promise<boolean> {
 
 /**
  * Makes figures: reads of everything that waits, which take long where a million transfers do. Those who ask at once share one read. One of many transfers is kept
- * for up to five minutes, and then whoever asks gets the old one once more while the next is read; nobody waits for the first one longer than a moment. A read that failed is not
+ * for up to five minutes, and then whoever asks gets the old one once more while the next is read; nobody waits for the first one longer than a moment, and of many no more than two
+ * are read at once. A read that failed is not
  * kept; whoever asks next has its error, if nobody had.
  */
 export function createFigures({ reads, isMany, nowMs = () => performance.now() }: FigureOptions): Figures {
@@ -86,7 +90,7 @@ export function createFigures({ reads, isMany, nowMs = () => performance.now() }
   const keep = async (name: string, read: (reads: FigureReads) => Promise<unknown>) => {
     const begunAt = nowMs()
     try {
-      const value = await read(reads)
+      const value = await (async () => read(reads))()
       const tookMs = nowMs() - begunAt
       if (await isMany()) put(known, name, { value, begunAt, tookMs })
       else known.delete(name)
@@ -103,10 +107,13 @@ export function createFigures({ reads, isMany, nowMs = () => performance.now() }
     underWay.set(name, begun)
     return begun as Promise<T>
   }
+  const hasPlace = (name: string) => underWay.has(name) || underWay.size < mostAtOnce
+  const isOneEnded = () => isInTime(Promise.race([...underWay.values()].map((one) => one.catch(() => undefined))))
   const readFirst = async <T>(name: string, read: (reads: FigureReads) => Promise<T>) => {
     const failure = failed.get(name)
     failed.delete(name)
     if (failure !== undefined && nowMs() - failure.at < failedMs) throw failure.error
+    while (!hasPlace(name) && (await isMany())) if (!(await isOneEnded()) && !hasPlace(name)) throw isCounting()
     const begun = start(name, read)
     if ((await isInTime(begun)) || !(await isMany())) return await begun
     begun.catch((error: unknown) => put(failed, name, { error, at: nowMs() }))
@@ -118,7 +125,7 @@ export function createFigures({ reads, isMany, nowMs = () => performance.now() }
     const oldMs = nowMs() - last.begunAt - Math.min(longestMs, last.tookMs * keptFor)
     if (oldMs > overdueMs) return await readFirst(name, read)
     // Nobody waits for it, and who asks after a failure reads it anew.
-    if (oldMs > 0) start(name, read).catch(() => undefined)
+    if (oldMs > 0 && hasPlace(name)) start(name, read).catch(() => undefined)
     return last.value as Awaited<ReturnType<typeof read>>
   }
 }

@@ -17,7 +17,7 @@ declare
   v_is_judged boolean;
 begin
   if p_rules is distinct from 2 then
-    raise exception 'These outcomes were decided by the rules % of other code; end the worker that wrote them.', p_rules;
+    raise exception 'These outcomes were decided by the rules % of other code; end the worker that wrote them.', p_rules using errcode = 'OUTRU';
   end if;
   v_is_judged := p_settlements @? '$[*] ? (@.credentials == "refused" || exists (@.own_refusals))'
     or exists (select 1 from {{schema}}.unauthorized_account) or exists (select 1 from {{schema}}.unauthorized_transfer);

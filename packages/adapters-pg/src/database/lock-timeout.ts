@@ -53,6 +53,19 @@ export function violates(error: unknown, constraint: string): boolean {
 /** True for the error of a statement that did not get a lock in time. */
 export const isLockTimeout = (error: unknown): boolean => hasSqlState(error, /^55P03$/)
 
+/** `OUTRU` is what settle() says to the rules of other code. Node and Prisma have codes of their own that are as long. */
+const rowStates = /^(?!08|25|40|53|55|57P|58|XX|OUTRU|P[1-9]|E[A-Z]{4})[0-9A-Z]{5}$/
+
+/**
+ * The SQLSTATE of an error that may be of one of the rows: of their data, or of what triggers and rights of the host say to them, which may be
+ * any state. `undefined` for what is of the connection, the server, the transaction or all rows, and for codes of Node and Prisma.
+ */
+export function rowStateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return rowStates.test(code) ? code : rowStateOf(error.cause)
+}
+
 const lockTimeout = {
   name: 'outlay_lock_timeout',
   text: `select set_config('lock_timeout', '${lockTimeoutMs}ms', true)`,

@@ -8,6 +8,7 @@ import {
   type WorkHandlers,
 } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
+import { rowStateOf, withLockTimeout } from '../database/lock-timeout.ts'
 import { readIds } from '../database/read-rows.ts'
 import { statements, storableJson } from '../database/statement.ts'
 import { withMetadata } from '../transfers/beside.ts'
@@ -18,6 +19,9 @@ import { readClaim } from '../transfers/transfer-row.ts'
 
 const texts = {
   fetch: withMetadata('select * from {{schema}}.fetch_for_gateways($1, $2, $3, $4, $5::text[])'),
+  // For a worker whose claim of what it would fetch fails: all are claimed separately.
+  fetch_unclaimed: `select n.job, n.retry_count, null::text as id, f.turn
+    from {{schema}}.queue_fetch($1, $2, $3::text[]) f cross join lateral unnest(f.jobs, f.retry_counts) as n (job, retry_count)`,
   touch: 'select {{schema}}.queue_extend($1::uuid[], $2::integer[])',
   // A statement of its own: it has to see what was touched.
   heartbeats: 'select id, age_ms from {{schema}}.queue_heartbeats($1::uuid[], $2::integer[])',
@@ -80,8 +84,11 @@ export type SettleResults = ReadonlyMap<string, SettleResult>
 /** The store of attempts: what workers claim, and what became of it. */
 export type AttemptStore = ReturnType<typeof createAttemptStore>
 
+/** Gives a claim of a worker its name. */
+type NameClaim = (worker: string) => string
+
 /** Makes names of claims. No other claim has one of them, as long as no other process has the worker's name. */
-function createClaimNames(): (worker: string) => string {
+function createClaimNames(): NameClaim {
   let number = 0
   return (worker) => {
     number += 1
@@ -89,33 +96,54 @@ function createClaimNames(): (worker: string) => string {
   }
 }
 
+/** Makes the fetch of a store, which knows what became of the last one. */
+function createFetch<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>, nameClaim: NameClaim) {
+  const sql = statements(tokens, tracedTexts)
+  // Whose turn is next, as the last fetch said.
+  let turn: string | null = null
+  // Whether the last fetch failed for what may be one of its rows.
+  let isRefused = false
+  const fetchUnclaimed = (limit: number, gateways: readonly string[], onSent?: () => void) =>
+    withLockTimeout(driver, (tx) => {
+      onSent?.()
+      return driver.execute(tx, sql.fetch_unclaimed, [limit, turn, gateways])
+    })
+  return async (
+    limit: number,
+    worker: string,
+    { traced = false, client, gateways = onlyDefault }: ClaimOptions = {},
+    onSent?: () => void,
+  ): Promise<readonly FetchedJob[]> => {
+    const claimedBy = nameClaim(worker)
+    const statement = traced ? sql.traced_fetch : sql.fetch
+    const values = [limit, claimedBy, client ?? null, turn, gateways]
+    const isUnclaimed = isRefused
+    isRefused = false
+    const fetched = isUnclaimed ? fetchUnclaimed(limit, gateways, onSent) : driver.query(statement, values, onSent)
+    const rows = await fetched.catch((error: unknown) => {
+      isRefused = !isUnclaimed && rowStateOf(error) !== undefined
+      throw error
+    })
+    turn = rows[0] === undefined ? turn : readTurn(rows[0]).turn
+    return rows.map((row) => {
+      const { job, retryCount, id } = readJob(row)
+      return { id: job, retryCount, claim: id === null ? undefined : { ...readClaim(row), claimedBy } }
+    })
+  }
+}
+
 /** Makes the store of attempts on a driver. */
 export function createAttemptStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Record<string, string>>) {
   const sql = statements(tokens, tracedTexts)
   const nameClaim = createClaimNames()
-  // Whose turn is next, as the last fetch said.
-  let turn: string | null = null
   return {
     /**
      * Claims up to `limit` due jobs, in the order of dispatch, and with them their transfers, for one attempt each. Locked
      * transfers, and those of limited or paused accounts, come without a claim. `traced` adds trace context and time of enqueue.
-     * `onSent` is called when it has a connection: no heartbeat of these jobs is older than that.
+     * `onSent` is called when it has a connection: no heartbeat of these jobs is older than that. A host's trigger may refuse the claim of one,
+     * and so the fetch; the next one then has no claims.
      */
-    async fetch(
-      limit: number,
-      worker: string,
-      { traced = false, client, gateways = onlyDefault }: ClaimOptions = {},
-      onSent?: () => void,
-    ): Promise<readonly FetchedJob[]> {
-      const claimedBy = nameClaim(worker)
-      const statement = traced ? sql.traced_fetch : sql.fetch
-      const rows = await driver.query(statement, [limit, claimedBy, client ?? null, turn, gateways], onSent)
-      turn = rows[0] === undefined ? turn : readTurn(rows[0]).turn
-      return rows.map((row) => {
-        const { job, retryCount, id } = readJob(row)
-        return { id: job, retryCount, claim: id === null ? undefined : { ...readClaim(row), claimedBy } }
-      })
-    },
+    fetch: createFetch(driver, tokens, nameClaim),
     /**
      * Renews the heartbeat of these jobs. Skips a job that another worker has by now. Returns the age of the last heartbeat by the
      * id of the job, in milliseconds, for those that are still this worker's. `onSent` is called when the read of the ages has

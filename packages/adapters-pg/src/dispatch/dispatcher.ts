@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Id, type Logger } from '@outlay/core'
 import { atGateway, type Claim, type WorkHandlers } from '@outlay/core/adapter'
+import { rowStateOf } from '../database/lock-timeout.ts'
 import type { Throttler } from '../limits/throttler.ts'
 import type { Guard } from '../operations/guard.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
@@ -57,6 +58,9 @@ const refillMs = 3
  * that are close together, and the others may come just after the first was fetched.
  */
 const lingerMs = 36
+
+/** Pause behind a claim that was refused, in milliseconds: Postgres says so before it has unlocked the rows, and the next claim skips locked ones. */
+const rollbackMs = 50
 
 /** Pause while nothing may be claimed, in milliseconds. */
 const heldPauseMs = 200
@@ -193,7 +197,7 @@ const countAside = (settler: Settler): number => Math.min(maxLocked, settler.loc
 
 /** Submits the transfers of fetched jobs, and first claims those that were not claimed with their jobs. */
 async function begin<Tx>(
-  { attempts, handlers, throttler, worker }: DispatcherOptions<Tx>,
+  options: DispatcherOptions<Tx>,
   jobs: readonly FetchedJob[],
   submit: (claim: Claim, job: FetchedJob) => void,
 ): Promise<void> {
@@ -203,14 +207,48 @@ async function begin<Tx>(
     else submit(job.claim, job)
   }
   if (byId.size === 0) return
-  const claims = await attempts.claim([...byId.values()], worker, handlers)
-  for (const claim of claims) {
-    const job = byId.get(claim.transferId)
-    byId.delete(claim.transferId)
-    if (job !== undefined) submit(claim, job)
-  }
+  await claimApart(options, [...byId.values()], (claims) => {
+    for (const claim of claims) {
+      const job = byId.get(claim.transferId)
+      byId.delete(claim.transferId)
+      if (job !== undefined) submit(claim, job)
+    }
+  })
   // The remaining transfers were submitted by an earlier attempt and have no job any more, or they wait.
-  if (byId.size > 0) throttler.expectWaiting()
+  if (byId.size > 0) options.throttler.expectWaiting()
+}
+
+/**
+ * Claims transfers together, or one by one where Postgres refuses that for what may be one of them, as a trigger of the host makes it do. What is
+ * claimed is handed over at once. The job of one that is refused has no heartbeat, and so comes back.
+ */
+async function claimApart<Tx>(
+  { attempts, worker, handlers, logger }: DispatcherOptions<Tx>,
+  jobs: readonly FetchedJob[],
+  onClaimed: (claims: readonly Claim[]) => void,
+): Promise<void> {
+  // The state of the refusal, if it is refused.
+  const claim = async (some: readonly FetchedJob[]): Promise<string | undefined> => {
+    try {
+      onClaimed(await attempts.claim(some, worker, handlers))
+      return undefined
+    } catch (error) {
+      const code = rowStateOf(error)
+      if (code === undefined) throw error
+      return code
+    }
+  }
+  if ((await claim(jobs)) === undefined) return
+  await setTimeout(rollbackMs)
+  for (const job of jobs) {
+    const code = await claim([job])
+    if (code === undefined) continue
+    const fields = { transferId: Id.fromUuid(job.id), code }
+    logger.error(
+      fields,
+      'Postgres refuses the claim of a transfer, as a trigger of the host may; it is claimed again later.',
+    )
+  }
 }
 
 /**

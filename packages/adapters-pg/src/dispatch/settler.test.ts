@@ -1,5 +1,6 @@
 import type { Settlement } from '@outlay/core/adapter'
-import { expect, it } from 'vitest'
+import { silentLogger } from '@outlay/testing'
+import { describe, expect, it } from 'vitest'
 import { storableJson } from '../database/statement.ts'
 import { startSettler } from './settler.ts'
 
@@ -54,6 +55,59 @@ it('gives up an outcome that has no JSON text, and writes all others', async () 
   await settler.stop()
   expect(written).toEqual(ids)
   expect(errors).toMatchObject([{ transferId: 'odd', error: 'UnstorableError' }])
+})
+
+describe('an outcome that code of the host refuses', () => {
+  const settle = (refused: Set<string>, code: string) => {
+    const written: string[] = []
+    const errors: unknown[] = []
+    const settler = startSettler({
+      attempts: {
+        async settle(settlements: readonly Settlement[]) {
+          const ids = settlements.map(({ transferId }) => transferId)
+          if (ids.some((id) => refused.has(id))) throw Object.assign(new Error('not on Sundays'), { code })
+          written.push(...ids)
+          return new Map(ids.map((id) => [`${id} 1`, 'settled' as const]))
+        },
+      },
+      logger: { ...silentLogger, error: (about) => void errors.push(about) },
+      onSettled: () => undefined,
+    })
+    return { settler, written, errors }
+  }
+
+  // A raise without a state, one with a state of its own, a missing right, a function that is gone, a statement that takes too long.
+  it.each(['P0001', 'SUN01', '42501', '42883', '57014'])('by %s waits alone, and is given up never', async (code) => {
+    const refused = new Set(['transfer-37', 'transfer-60'])
+    const { settler, written, errors } = settle(refused, code)
+    const all = ids.map((id) => ({ id, done: settler.add(settlement(id)) }))
+    await Promise.all(all.filter(({ id }) => !refused.has(id)).map(({ done }) => done))
+    expect(settler.locked()).toBe(2)
+    expect(errors).toContainEqual(expect.objectContaining({ transferId: 'transfer-37', code }))
+    refused.clear()
+    await Promise.all(all.map(({ done }) => done))
+    await settler.stop()
+    expect([...written].sort()).toEqual([...ids].sort())
+  })
+
+  it.each(['OUTRU', '08006', '40P01', '57P01', 'EPIPE', 'P2010'])('is not searched behind %s', async (code) => {
+    const sizes: number[] = []
+    let left = 2
+    const settler = startSettler({
+      attempts: {
+        async settle(settlements: readonly Settlement[]) {
+          sizes.push(settlements.length)
+          if (left-- > 0) throw Object.assign(new Error('as planned'), { code })
+          return new Map(settlements.map(({ transferId }) => [`${transferId} 1`, 'settled' as const]))
+        },
+      },
+      logger: silentLogger,
+      onSettled: () => undefined,
+    })
+    await Promise.all(ids.map((id) => settler.add(settlement(id))))
+    await settler.stop()
+    expect(sizes).toEqual([100, 100, 100])
+  })
 })
 
 it('gives up nothing while the database is out of reach', async () => {

@@ -1,5 +1,6 @@
 import type { Logger } from '@outlay/core'
 import type { Settlement } from '@outlay/core/adapter'
+import { rowStateOf } from '../database/lock-timeout.ts'
 import { logPaid } from '../transfers/paid-amounts.ts'
 import { startBatchWriter } from '../workers/batch-writer.ts'
 import type { LoopList } from '../workers/loop-list.ts'
@@ -9,7 +10,7 @@ import type { AttemptStore, SettleResult } from './attempts.ts'
 export interface Settler {
   /** Resolves when the settlement is written, or when another worker has the transfer. */
   add(settlement: Settlement): Promise<void>
-  /** How many outcomes wait for a lock on their transfers. */
+  /** How many outcomes wait for a lock on their transfers, or for a trigger of the host that refuses them. */
   locked(): number
   /** Ends. An outcome that is not written by then is lost. */
   stop(): Promise<void>
@@ -20,7 +21,8 @@ export const lostHere = 'this database has lost its transfer; the service has it
 
 /**
  * Starts a settler. An outcome that Postgres refuses for its data is given up: the job then comes back, the outcome counts as unknown, and
- * the same key is sent again.
+ * the same key is sent again. One that the host's code refuses, such as a trigger, waits until it does so no longer: what was sent would be sent again
+ * and again.
  */
 export function startSettler(options: {
   readonly attempts: Pick<AttemptStore, 'settle'>
@@ -42,6 +44,12 @@ export function startSettler(options: {
         'Postgres refuses an outcome; the worker sends the same key again.',
       )
       return 'refused'
+    },
+    putOff({ transferId, attempt }, error) {
+      logger.error(
+        { transferId, attempt, code: rowStateOf(error) },
+        'Postgres refuses an outcome for what a trigger, a right or a limit of the host says; the worker keeps the outcome, and writes it again.',
+      )
     },
   })
   return {

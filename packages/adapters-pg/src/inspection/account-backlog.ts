@@ -73,7 +73,7 @@ const texts = {
       {{schema}}.iso(v.oldest_unsubmitted_at) as oldest_unsubmitted_at, {{schema}}.iso(v.oldest_submitted_at) as oldest_submitted_at,
       {{schema}}.iso(v.funds_arrived_at) as funds_arrived_at,
       v.rate_per_second, v.concurrency, v.weight, v.lowered_rate, {{schema}}.iso(v.throttled_until) as throttled_until, v.gateway
-    from {{schema}}.account_backlog_of($3::text[]) v where (not $1 or v.paused) and (not $1 or exists (select from {{schema}}.account a where a.paused))
+    from {{schema}}.account_backlog v where (not $1 or v.paused) and (not $1 or exists (select from {{schema}}.account a where a.paused)) and ($3::text[] is null or v.account_id = any ($3))
     order by v.oldest_unsubmitted_at nulls last, v.account_id, v.gateway limit $2`,
   subscriptions: `select v.name, v.types, v.undelivered, v.failing, v.dead_letters, {{schema}}.iso(v.oldest_at) as oldest_at,
       round(extract(epoch from v.lag) * 1000)::float8 as lag_ms, v.last_error,

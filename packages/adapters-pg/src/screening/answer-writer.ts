@@ -1,4 +1,5 @@
 import type { Logger } from '@outlay/core'
+import { rowStateOf } from '../database/lock-timeout.ts'
 import { type BatchWriter, startBatchWriter } from '../workers/batch-writer.ts'
 import type { LoopList } from '../workers/loop-list.ts'
 import type { AnswerFate, GivenAnswer, ScreeningStore } from './screenings.ts'
@@ -40,6 +41,12 @@ export function startAnswerWriter<Tx>({
       )
       return 'given_up'
     },
+    putOff({ id, accountId }, error) {
+      logger.warn(
+        { transferId: id, accountId, code: rowStateOf(error) },
+        'The answer of a screening could not be written; the transfer stays held.',
+      )
+    },
   })
   return {
     add: async (given) => logFate(logger, given, await writer.add(given)),
@@ -59,7 +66,7 @@ function logFate(logger: Logger, { id, accountId, answer }: GivenAnswer, fate: A
     case 'locked':
       logger.warn(
         fields,
-        'Somebody keeps a transfer locked; the answer of its screening is not written, and it is asked about again.',
+        'The answer of a screening could not be written, since somebody keeps its transfer locked or refuses it; it is asked about again.',
       )
       break
     case 'late':

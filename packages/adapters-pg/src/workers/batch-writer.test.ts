@@ -12,6 +12,7 @@ it('gives up an item whose rows stay locked, after so many tries, and says so', 
       return items.map((item) => (item === 'locked' ? 'locked' : 'written'))
     },
     refuse: () => 'written',
+    putOff: () => undefined,
     mostTries: 3,
     onWritten: () => undefined,
   })
@@ -34,6 +35,7 @@ it('gives up for the states that are named, and tries again for all others', asy
       return 'refused'
     },
     refusals: /^P0/,
+    putOff: () => undefined,
     onWritten: () => undefined,
   })
   expect(await writer.add('one')).toBe('refused')

@@ -1,5 +1,5 @@
 import type { Logger } from '@outlay/core'
-import { hasSqlState, isLockTimeout } from '../database/lock-timeout.ts'
+import { hasSqlState, isLockTimeout, rowStateOf } from '../database/lock-timeout.ts'
 import { startLoop } from './loop.ts'
 import type { LoopList } from './loop-list.ts'
 
@@ -7,7 +7,7 @@ import type { LoopList } from './loop-list.ts'
 export interface BatchWriter<T, R> {
   /** Resolves with what became of it when it is written or given up. */
   add(item: T): Promise<R | 'locked'>
-  /** How many items wait for a lock on their rows. */
+  /** How many items wait for a lock on their rows, or until Postgres refuses them no longer. */
   locked(): number
   /** Ends. An item that is not written by then is lost, and its promise stays open. */
   stop(): Promise<void>
@@ -22,9 +22,11 @@ export interface BatchWriterOptions<T, R> {
   write(items: readonly T[]): Promise<readonly (R | 'locked')[]>
   /** Called for an item that Postgres refuses for its data; returns what became of it. */
   readonly refuse: (item: T, error: unknown) => R
+  /** Called for an item that Postgres refuses otherwise, and that is to be written again: each time. */
+  readonly putOff: (item: T, error: unknown) => void
   /** States of errors for which a single item is given up. Default: a data exception, an integrity violation, or a limit of Postgres. */
   readonly refusals?: RegExp | undefined
-  /** How often an item with locked rows is tried. Default: until it is written. */
+  /** How often an item is tried that is locked or put off. Default: until it is written. */
   readonly mostTries?: number | undefined
   readonly onWritten: () => void
 }
@@ -41,13 +43,16 @@ const maxBatch = 500
 /** Pauses before an item with locked rows is written again, the first and the longest, in milliseconds. */
 const lockedPauseMs = { first: 50, longest: 2_000 }
 
+/** The longest pause before one that was put off is written again, in milliseconds: each try is a statement of its own, and often two. */
+const longestPutOffMs = 30_000
+
 const dataRefusals = /^(22|23|54)/
 
 /** An item that is not written yet. */
 interface Unwritten<T, R> {
   readonly item: T
   readonly done: (result: R | 'locked') => void
-  /** How often its rows were found locked. */
+  /** How often it was found locked, or was put off. */
   readonly tries: number
   /** When the next try is due, by the monotonic clock of this process. */
   readonly dueAt: number
@@ -57,8 +62,8 @@ interface Unwritten<T, R> {
  * Starts a batch writer. It retries a batch until it is written: the items exist nowhere else. Postgres would refuse a batch with
  * bad data for ever, and all behind it would wait; so the writer halves it until it finds the bad item, and gives that up.
  *
- * A host's transaction may lock a row, and stay open without a limit. The writer defers that item, writes the others, and
- * retries it less and less often.
+ * A host's transaction may lock a row, and stay open without a limit; a host's trigger may refuse one. The writer defers that item, writes the
+ * others, and retries it less and less often.
  */
 export function startBatchWriter<T, R>(options: BatchWriterOptions<T, R>): BatchWriter<T, R> {
   const { name, logger, loops, mostTries = Number.POSITIVE_INFINITY } = options
@@ -67,10 +72,10 @@ export function startBatchWriter<T, R>(options: BatchWriterOptions<T, R>): Batch
   let failing = false
   let most = maxBatch
   let restsUntil = 0
-  const finish = (batch: readonly Unwritten<T, R>[], results: readonly (R | 'locked')[]) => {
+  const finish = (batch: readonly Unwritten<T, R>[], { results, longestMs = lockedPauseMs.longest }: Written<R>) => {
     for (const [place, one] of batch.entries()) {
       const result = results[place] as R | 'locked'
-      if (result === 'locked' && one.tries + 1 < mostTries) locked.push(defer(one))
+      if (result === 'locked' && one.tries + 1 < mostTries) locked.push(defer(one, longestMs))
       else one.done(result)
     }
   }
@@ -91,14 +96,14 @@ export function startBatchWriter<T, R>(options: BatchWriterOptions<T, R>): Batch
       const batch = [...fresh, ...again]
       if (batch.length === 0) return pauseMs()
       failing = true
-      const results = await writeBatch(options, batch)
-      if (results === undefined) most = Math.ceil(batch.length / 2)
+      const written = await writeBatch(options, batch)
+      if (written === undefined) most = Math.ceil(batch.length / 2)
       failing = false
-      if (results === undefined) return 0
+      if (written === undefined) return 0
       most = Math.min(maxBatch, most * 2)
       pending = pending.slice(fresh.length)
       locked = locked.filter((one) => !again.includes(one))
-      finish(batch, results)
+      finish(batch, written)
       options.onWritten()
       restsUntil = performance.now() + Math.min(performance.now() - now, maxRestMs)
       return pauseMs()
@@ -115,23 +120,32 @@ export function startBatchWriter<T, R>(options: BatchWriterOptions<T, R>): Batch
   }
 }
 
-function defer<T, R>(one: Unwritten<T, R>): Unwritten<T, R> {
-  const pauseMs = Math.min(lockedPauseMs.longest, lockedPauseMs.first * 2 ** Math.min(one.tries, 10))
+function defer<T, R>(one: Unwritten<T, R>, longestMs: number): Unwritten<T, R> {
+  const pauseMs = Math.min(longestMs, lockedPauseMs.first * 2 ** Math.min(one.tries, 10))
   return { ...one, tries: one.tries + 1, dueAt: performance.now() + pauseMs }
+}
+
+/** What became of the items of a batch, and how long those that are `locked` may wait at most. */
+interface Written<R> {
+  readonly results: readonly (R | 'locked')[]
+  readonly longestMs?: number
 }
 
 /** Writes a batch; `undefined` when a smaller one has to be tried, since one of its items is refused or locked. */
 async function writeBatch<T, R>(
-  { write, refuse, refusals = dataRefusals }: BatchWriterOptions<T, R>,
+  { write, refuse, putOff, refusals = dataRefusals }: BatchWriterOptions<T, R>,
   batch: readonly Unwritten<T, R>[],
-): Promise<readonly (R | 'locked')[] | undefined> {
+): Promise<Written<R> | undefined> {
   try {
-    return await write(batch.map(({ item }) => item))
+    return { results: await write(batch.map(({ item }) => item)) }
   } catch (error) {
     const isLocked = isLockTimeout(error)
-    if (!isLocked && !hasSqlState(error, refusals)) throw error
+    if (!isLocked && rowStateOf(error) === undefined) throw error
     const [first, second] = batch
     if (first === undefined || second !== undefined) return undefined
-    return [isLocked ? 'locked' : refuse(first.item, error)]
+    if (isLocked) return { results: ['locked'] }
+    if (hasSqlState(error, refusals)) return { results: [refuse(first.item, error)] }
+    putOff(first.item, error)
+    return { results: ['locked'], longestMs: longestPutOffMs }
   }
 }
