@@ -111,6 +111,19 @@ describe('control by the console', async () => {
     expect((await call('POST /accounts/acme/pause', { body })).json).toMatchObject({ changed: true, known: true })
   })
 
+  it('resumes an account from the pause that was shown, and from no other one', async () => {
+    await commit((tx) => engine.accounts.pause(tx, 'acme', by('bert')))
+    const { pause } = (await call<{ pause: { since: string } }>('GET /accounts/acme')).json
+    expect(pause).toMatchObject({ actor: 'bert' })
+    await commit((tx) => engine.accounts.resume(tx, 'acme', by('bert')))
+    await commit((tx) => engine.accounts.pause(tx, 'acme', by('olga')))
+    const resume = (since: string) => call('POST /accounts/acme/resume', { body: { ...body, since } })
+    expect(await resume(pause.since)).toMatchObject({ status: 409, json: { code: 'conflict' } })
+    const { json } = await call<{ paused: boolean; pause: { since: string } }>('GET /accounts/acme')
+    expect(json).toMatchObject({ paused: true, pause: { actor: 'olga' } })
+    expect(await resume(json.pause.since)).toMatchObject({ status: 200, json: { changed: true } })
+  })
+
   it('does with many what the dry run has shown, also where somebody is about to change one of them', async () => {
     const { id } = await enqueue()
     await commit((tx) => engine.transfers.hold(tx, id, by('bert')))

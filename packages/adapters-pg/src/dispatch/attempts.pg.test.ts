@@ -164,7 +164,7 @@ describe('a claim', async () => {
     await commit((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 1 }))
     const [first, second] = [await enqueue(engine), await enqueue(engine)]
     await attempts.claim(await fetchJobs(pool, first.id), 'dead')
-    await commit((tx) => createCommandStore(driver, tokens).pause(tx, 'acme'))
+    await commit((tx) => createCommandStore(driver, tokens).pause(tx, 'acme', {}))
     await pool.query(`update outlay.transfer set stage = 'queued' where id = $1`, [first.id])
     await forgetRequests()
     await commit((tx) => engine.transfers.cancel(tx, first.id))

@@ -1,4 +1,4 @@
-import type { AccountState } from '@outlay/core'
+import type { AccountPause, AccountState } from '@outlay/core'
 import { Column, rowDecoder, type Throttle } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { isLockTimeout, withLockTimeout } from '../database/lock-timeout.ts'
@@ -9,7 +9,8 @@ const lowered = `select p.account_id, p.rate, {{schema}}.iso(p.throttled_until) 
     {{schema}}.iso(p.waited_at) as waited_at, p.version, {{schema}}.iso(clock_timestamp()) as now`
 
 const texts = {
-  account_state: `select coalesce(f.paused, false) as paused, f.rate_per_second, f.concurrency, f.weight, p.rate,
+  account_state: `select coalesce(f.paused, false) as paused,
+      case when f.paused then jsonb_build_object('since', {{schema}}.iso(f.paused_since), 'actor', f.paused_by, 'reason', f.pause_reason) end as pause, f.rate_per_second, f.concurrency, f.weight, p.rate,
       {{schema}}.iso(case when p.throttled_until > clock_timestamp() then p.throttled_until end) as throttled_until
     from (select $1::text as account_id) a
     left join {{schema}}.account f on f.account_id = {{schema}}.account_of(a.account_id)
@@ -130,6 +131,7 @@ export function createThrottleStore<Tx>(driver: Driver<Tx>, tokens: Readonly<Rec
 
 const readState = rowDecoder('account', {
   paused: Column.boolean,
+  pause: Column.nullable(Column.json<AccountPause>()),
   ratePerSecond: Column.nullable(Column.anyNumber),
   concurrency: Column.nullable(Column.anyNumber),
   weight: Column.or(Column.anyNumber, 1),

@@ -202,6 +202,37 @@ describe('a command in the transaction of the host', async () => {
     expect(gateway.transfers.size).toBe(6)
   })
 
+  it('says whose pause it is, and resumes from the one that was seen', async () => {
+    const engine = open()
+    const of = async () => (await engine.accounts.get('acme')).pause
+    const resume = (since?: string) =>
+      commit((tx) => engine.accounts.resume(tx, 'acme', { actor: 'olga', reason: 'done', since }))
+    expect(await of()).toBeNull()
+    await commit((tx) => engine.accounts.pause(tx, 'acme', { actor: 'ada', reason: 'an audit' }))
+    const first = await of()
+    expect(first).toEqual({ since: expect.any(String), actor: 'ada', reason: 'an audit' })
+    // A second person changes nothing, and the audit has who it was.
+    expect(await commit((tx) => engine.accounts.pause(tx, 'acme', { actor: 'bert', reason: 'fraud' }))).toBe(false)
+    expect(await of()).toEqual(first)
+    const [last] = await engine.audit.list({ command: 'accounts.pause', limit: 1 })
+    expect(last).toMatchObject({ actor: 'bert', before: first, after: { accountId: 'acme', changed: false } })
+    expect(await resume(first?.since ?? '')).toBe(true)
+    expect(await of()).toBeNull()
+
+    await commit((tx) => engine.accounts.pause(tx, 'acme', { actor: 'bert', reason: 'fraud' }))
+    await expect(resume(first?.since ?? '')).rejects.toMatchObject({
+      ...{ code: 'conflict', field: 'since', message: expect.stringContaining('by bert (fraud)') },
+    })
+    expect(await engine.accounts.get('acme')).toMatchObject({ paused: true, pause: { actor: 'bert' } })
+    await expect(resume('soon')).rejects.toMatchObject({ code: 'invalid_request', field: 'since' })
+    expect(await resume()).toBe(true)
+    expect(await resume(first?.since ?? '')).toBe(false)
+    // Code of an earlier release wrote no time.
+    await pool.query(`update outlay.account set paused = true where account_id = 'acme'`)
+    expect(await of()).toEqual({ since: null, actor: null, reason: null })
+    expect(await resume()).toBe(true)
+  })
+
   it('releases a transfer that a claim deferred for a pause just as that ended', async () => {
     const { engine, gateway } = make()
     await commit((tx) => engine.accounts.pause(tx, 'acme'))

@@ -36,7 +36,7 @@ function formatAccounts(accounts: readonly AccountBacklog[]): string {
 }
 
 /** The limits of an account as a phrase; null when it has none. */
-function formatLimits(account: Omit<AccountState, 'accountId' | 'paused'>): string | null {
+function formatLimits(account: Omit<AccountState, 'accountId' | 'paused' | 'pause'>): string | null {
   const { ratePerSecond, concurrency, weight, throttledRatePerSecond, throttledUntil } = account
   const parts = [
     ratePerSecond === null ? [] : [`${round(ratePerSecond)}/s`],
@@ -90,7 +90,11 @@ export async function pauseAccount(session: Session, accountId: string, note?: O
 }
 
 /** Resumes a paused account, and prints what else keeps its transfers from being sent. */
-export async function resumeAccount(session: Session, accountId: string, note?: OperatorNote): Promise<void> {
+export async function resumeAccount(
+  session: Session,
+  accountId: string,
+  note?: OperatorNote & { readonly since?: string | undefined },
+): Promise<void> {
   const changed = await session.transaction((tx) => session.engine.accounts.resume(tx, accountId, note))
   session.begin(changed ? `${accountId} is resumed` : `${accountId} is not paused; nothing changed`)
   const { known, doubt, holds, place } = await readCircumstances(session, accountId)

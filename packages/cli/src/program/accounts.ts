@@ -41,7 +41,11 @@ export function addAccounts(
   withNote(accounts.command('resume'))
     .description('resume a paused account')
     .argument('<account>', 'id')
-    .action((id: string, note: NoteOptions, command: Command) =>
+    .option(
+      '--since <time>',
+      'refuse it where that is another pause than the one since then, as "accounts limit" has it',
+    )
+    .action((id: string, note: NoteOptions & { since?: string }, command: Command) =>
       perform(command, (session, { resumeAccount }) => resumeAccount(session, id, note)),
     )
   addAccountLimits(accounts, perform)

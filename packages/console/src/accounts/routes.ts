@@ -68,6 +68,9 @@ const accountSchema = component(
   z.object({
     accountId: z.string(),
     paused: z.boolean(),
+    pause: z.object({ since: nullableText, actor: nullableText, reason: foreignText.nullable() }).nullable().meta({
+      description: 'Its pause; null where it is not paused. A pause by code of an earlier release has no time.',
+    }),
     ...limits,
     stopped: z
       .object({ since: z.string(), actor: nullableText, reason: foreignText.nullable() })
@@ -159,7 +162,7 @@ const accountAction = <const V extends string>(
     id: `${camelCase(verb)}Account`,
     path: `/accounts/:accountId/${verb}` as const,
     isUrgent: isHoldingBack,
-    body: verb === 'start' ? sinceBody : reasonBody,
+    body: verb === 'start' || verb === 'resume' ? sinceBody : reasonBody,
     async handle({ context, person, subject, body: { reason, since } }: AccountCall) {
       const by = { actor: person.actor, reason }
       const act = isHoldingBack ? context.holdBack : context.act
@@ -229,7 +232,7 @@ export const accountRoutes = [
   ),
   accountAction(
     { verb: 'resume', command: 'accounts.resume', summary: 'Resumes a paused account' },
-    (engine, tx, accountId, by) => engine.accounts.resume(tx, accountId, by),
+    (engine, tx, accountId, by, since) => engine.accounts.resume(tx, accountId, { ...by, since }),
   ),
   accountAction(
     {

@@ -98,6 +98,23 @@ describePages('what somebody has seen', ({ host, visit }) => {
     expect(await engine.accounts.get('acme')).toMatchObject({ weight: 3, concurrency: 2 })
   })
 
+  it('is the pause that they end of an account', async () => {
+    await host.enqueue()
+    const pause = (actor: string) => host.commit((tx) => engine.accounts.pause(tx, 'acme', { actor, reason: 'fraud' }))
+    await pause('bert')
+    const { page, open } = await visit()
+    await open('/accounts/acme')
+    await page.locator('.banner').getByText('by bert: fraud').waitFor()
+    await page.getByRole('button', { name: 'Resume', exact: true }).click()
+    const dialog = dialogOf(page)
+    await dialog.getByRole('textbox', { name: /Reason/ }).fill(reason)
+    await host.commit((tx) => engine.accounts.resume(tx, 'acme'))
+    await pause('olga')
+    await dialog.getByRole('button', { name: 'Resume', exact: true }).click()
+    await dialog.getByText('by olga (fraud), which is another pause').waitFor()
+    expect(await engine.accounts.get('acme')).toMatchObject({ paused: true })
+  })
+
   it('says of an account that no transfer of it is known, before it is stopped and afterwards', async () => {
     const { page, open } = await visit()
     await open('/accounts/acmee')

@@ -15,13 +15,13 @@ export const reasonSchema = z.string().max(1_000).regex(/\S/, 'says nothing')
 /** The body of an action that needs nothing but its reason. */
 export const reasonBody = component('Reason', z.strictObject({ reason: reasonSchema }))
 
-/** The same for the end of a stop. */
+/** The same for the end of a stop or a pause. */
 export const sinceBody = component(
   'StopEnd',
   z.strictObject({
     reason: reasonSchema,
     since: z.string().max(64).optional().meta({
-      description: 'Since when it is stopped, as it was shown: another stop in its place is refused.',
+      description: 'Since when it is stopped or paused, as it was shown: another one in its place is refused.',
     }),
   }),
 )

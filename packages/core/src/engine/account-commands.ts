@@ -1,3 +1,4 @@
+import { OutlayError } from '../error.ts'
 import { atGateway } from '../gateway-account.ts'
 import { checkNames } from '../option-names.ts'
 import type { AccountPort } from '../ports/account-commands.ts'
@@ -7,7 +8,7 @@ import type { Runtime } from '../ports/runtime.ts'
 import type { OperatorNote } from '../ports/safety.ts'
 import { checkAccountLimits } from './account-limits.ts'
 import type { Accounts, AtGateway } from './accounts.ts'
-import { readAnyNote } from './actors.ts'
+import { readAnyNote, readMoment } from './actors.ts'
 import { createHoldingBackRecord, recordCommand } from './audited.ts'
 import { checkAccountId, readSince } from './enqueueing.ts'
 import type { Gateways } from './gateways.ts'
@@ -18,8 +19,8 @@ export function createAccounts<Tx>(
   { clock, logger }: Pick<Runtime, 'clock' | 'logger'>,
   gateways: Pick<Gateways, 'choose'>,
 ): Accounts<Tx> {
-  const recordHoldingBack = createHoldingBackRecord(backend, logger)
   return {
+    ...createPausing(backend, logger),
     async fundsArrived(tx, accountId, note) {
       checkAccountId(accountId)
       const by = readAnyNote(note)
@@ -27,20 +28,6 @@ export function createAccounts<Tx>(
       if (count > 0)
         await recordCommand(backend, tx, by, { command: 'accounts.funds_arrived', after: { accountId, count } })
       return count
-    },
-    async pause(tx, accountId, note) {
-      checkAccountId(accountId)
-      const by = readAnyNote(note)
-      if (!(await backend.pause(tx, accountId))) return false
-      await recordHoldingBack(tx, by, { command: 'accounts.pause', ...pausing(accountId, true) })
-      return true
-    },
-    async resume(tx, accountId, note) {
-      checkAccountId(accountId)
-      const by = readAnyNote(note)
-      if (!(await backend.resume(tx, accountId))) return false
-      await recordCommand(backend, tx, by, { command: 'accounts.resume', ...pausing(accountId, false) })
-      return true
     },
     async retryCredentials(tx, accountId, note) {
       checkAccountId(accountId)
@@ -64,6 +51,46 @@ export function createAccounts<Tx>(
       checkNames(options, ['gateway'])
       const state = await backend.getAccount(atGateway({ gateway: gateways.choose(options.gateway), accountId }))
       return { ...state, accountId }
+    },
+  }
+}
+
+/** The commands that keep an account from sending, and let it send again. */
+function createPausing<Tx>(
+  backend: AccountPort<Tx> & AuditPort<Tx>,
+  logger: Runtime['logger'],
+): Pick<Accounts<Tx>, 'pause' | 'resume'> {
+  const recordHoldingBack = createHoldingBackRecord(backend, logger)
+  return {
+    async pause(tx, accountId, note) {
+      checkAccountId(accountId)
+      const by = readAnyNote(note)
+      if (await backend.pause(tx, accountId, by)) {
+        await recordHoldingBack(tx, by, { command: 'accounts.pause', ...pausing(accountId, true) })
+        return true
+      }
+      // Whoever resumes it has to see that somebody else wanted it paused, too.
+      const first = await backend.findPause(tx, accountId)
+      if (first !== null && first.actor !== (by.actor ?? null))
+        await recordHoldingBack(tx, by, {
+          command: 'accounts.pause',
+          before: first,
+          after: { accountId, changed: false },
+        })
+      return false
+    },
+    async resume(tx, accountId, note) {
+      checkAccountId(accountId)
+      const { since, ...given } = note ?? {}
+      const by = readAnyNote(given)
+      if (!(await backend.resume(tx, accountId, readMoment(since, 'since')))) {
+        const other = since === undefined ? null : await backend.findPause(tx, accountId)
+        if (other === null) return false
+        const message = `It is paused since ${other.since ?? 'some time'} by ${other.actor ?? 'somebody'} (${other.reason ?? 'no reason given'}), which is another pause than that of ${since}.`
+        throw new OutlayError('conflict', message, { field: 'since' })
+      }
+      await recordCommand(backend, tx, by, { command: 'accounts.resume', ...pausing(accountId, false) })
+      return true
     },
   }
 }

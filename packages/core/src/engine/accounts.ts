@@ -13,10 +13,16 @@ export interface AtGateway {
 export interface Accounts<Tx> {
   /** Sends the account's transfers that await funds again. Returns how many. */
   fundsArrived(tx: Tx, accountId: string, note?: OperatorNote): Promise<number>
-  /** Keeps the account's transfers from being submitted; requests under way are finished. False when it is already paused. */
+  /**
+   * Keeps the account's transfers from being submitted; requests under way are finished. False when it is already paused: the pause stays that of who was first, and the audit has
+   * who else wanted it.
+   */
   pause(tx: Tx, accountId: string, note?: OperatorNote): Promise<boolean>
-  /** Resumes a paused account. False when it is not paused. */
-  resume(tx: Tx, accountId: string, note?: OperatorNote): Promise<boolean>
+  /**
+   * Resumes a paused account. `since` is that of the pause that was seen, exactly as {@link Accounts.get} gave it; without it, whichever pause there is ends. False when it is not paused.
+   * @throws OutlayError `conflict` when another pause has come in the place of the one that was seen
+   */
+  resume(tx: Tx, accountId: string, note?: OperatorNote & { readonly since?: string | undefined }): Promise<boolean>
   /**
    * Probes the refused credentials of an account now, without waiting for the backoff of up to five minutes. False when they
    * are not refused.

@@ -1,4 +1,5 @@
-import type { AccountLimits, AccountLimitsChange, AccountState } from './accounts.ts'
+import type { AccountLimits, AccountLimitsChange, AccountPause, AccountState } from './accounts.ts'
+import type { OperatorNote } from './safety.ts'
 
 /** State and commands of accounts. */
 export interface AccountPort<Tx> {
@@ -9,9 +10,11 @@ export interface AccountPort<Tx> {
   /** Changes the limits of an account. */
   configureAccount(tx: Tx, accountId: string, change: AccountLimitsChange): Promise<void>
   /** Keeps an account's transfers from being submitted. False when it is already paused. */
-  pause(tx: Tx, accountId: string): Promise<boolean>
-  /** Resumes a paused account. False when it is not paused. */
-  resume(tx: Tx, accountId: string): Promise<boolean>
+  pause(tx: Tx, accountId: string, note: OperatorNote): Promise<boolean>
+  /** Resumes a paused account; with `since`, only from the pause of that time. False when there is no such pause. */
+  resume(tx: Tx, accountId: string, since: string | undefined): Promise<boolean>
+  /** The pause of an account, as the transaction sees it; null where it is not paused. */
+  findPause(tx: Tx, accountId: string): Promise<AccountPause | null>
   /** Probes refused credentials of an account now. False when they are not refused. */
   retryCredentials(tx: Tx, accountId: string): Promise<boolean>
   /** Sends the account's transfers that await funds again, with their own keys. Returns how many. */

@@ -28,7 +28,13 @@ type Verb = keyof typeof effects
 const doubtOf = (accountId: string, no = 'No'): string =>
   `${no} transfer of ${accountId} is known here: see whether its id is mistyped.`
 
-const offerOf = (verb: Verb, { accountId, stopped, known }: Account): Offer => {
+/** Since when it is what an action ends, as it is shown. */
+const sinceOf = (verb: Verb, { stopped, pause }: Account): string | null =>
+  (verb === 'start' ? stopped?.since : verb === 'resume' ? pause?.since : null) ?? null
+
+const offerOf = (verb: Verb, account: Account): Offer => {
+  const { accountId, known } = account
+  const since = sinceOf(verb, account)
   const label = capitalize(verb.replaceAll('-', ' '))
   return {
     ...{ label, title: `${label}: ${accountId}`, verb: label, isDangerous: verb === 'stop' || verb === 'pause' },
@@ -39,7 +45,7 @@ const offerOf = (verb: Verb, { accountId, stopped, known }: Account): Offer => {
     ),
     async run(reason) {
       const place = `POST /accounts/:accountId/${verb}` as const satisfies Place
-      const body = verb === 'start' && stopped !== null ? { reason, since: stopped.since } : { reason }
+      const body = since === null ? { reason } : { reason, since }
       const { changed, count, stop, ...after } = await call(place, { params: { accountId }, body })
       const doubt = after.known === false ? ` But ${doubtOf(accountId, 'no')}` : ''
       if (!changed) return describeStopBefore(stop) + doubt
@@ -100,19 +106,30 @@ export function AccountPage({ id }: { readonly id: string }) {
 }
 
 function States({ of: account }: { readonly of: Account }) {
-  const { accountId, paused, stopped, credentialsRefused, throttledUntil, known } = account
-  if (known !== false && !paused && stopped === null && !credentialsRefused && throttledUntil === null) return null
+  const { accountId, pause, stopped, credentialsRefused, throttledUntil, known } = account
+  if (known !== false && pause === null && stopped === null && !credentialsRefused && throttledUntil === null)
+    return null
   return (
     <div className="banner stack" role="note">
       {known === false ? <strong>{doubtOf(accountId)}</strong> : null}
-      {paused ? (
+      {pause === null ? null : (
         <strong>
-          Paused: nothing is submitted for it.{' '}
+          Paused
+          {pause.since === null ? (
+            ''
+          ) : (
+            <>
+              {' '}
+              since <Moment at={pause.since} />
+            </>
+          )}
+          {pause.actor === null ? '' : ` by ${pause.actor}`}
+          {pause.reason === null ? '' : `: ${pause.reason}`}. Nothing is submitted for it.{' '}
           <Link href="/audit?command=accounts.pause" className="in-text">
             Who paused accounts, and why
           </Link>
         </strong>
-      ) : null}
+      )}
       {stopped === null ? null : (
         <strong>
           Stopped since <Moment at={stopped.since} />
