@@ -39,7 +39,7 @@ describe('an account with limits', async () => {
       throttledRatePerSecond: null,
       throttledUntil: null,
     }
-    expect(await engine.accounts.get('acme')).toEqual({ accountId: 'acme', paused: false, ...none })
+    expect(await engine.accounts.get('acme')).toEqual({ accountId: 'acme', paused: false, pause: null, ...none })
     await commit((tx) => engine.accounts.configure(tx, 'acme', { ratePerSecond: 2.5, weight: 3 }))
     await commit((tx) => engine.accounts.configure(tx, 'acme', { concurrency: 4 }))
     expect(await engine.accounts.get('acme')).toMatchObject({ ratePerSecond: 2.5, concurrency: 4, weight: 3 })
