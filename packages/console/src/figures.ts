@@ -51,7 +51,7 @@ interface Figure {
  */
 export type Figures = <T>(name: string, read: (reads: FigureReads) => Promise<T>) => Promise<T>
 
-const isCounting = () =>
+const stillCounting = () =>
   new OutlayError(
     'service_unavailable',
     'Very many transfers wait, and they are being counted. Ask again in a moment.',
@@ -72,10 +72,11 @@ async function isInTime(begun: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Makes figures: reads of everything that waits, which take long where a million transfers do. Those who ask at once share one read. One of many transfers is kept
- * for up to five minutes, and then whoever asks gets the old one once more while the next is read; nobody waits for the first one longer than a moment, and of many no more than two
- * are read at once. A read that failed is not
- * kept; whoever asks next has its error, if nobody had.
+ * Makes figures: reads of everything that waits, which take long where a million transfers do. Those who ask at once share one read.
+ *
+ * One of many transfers is kept for up to five minutes, and then whoever asks gets the old one once more while the next is read. Nobody waits for
+ * the first one longer than a moment, and no more than two of many are read at once. A read that failed is not kept; whoever asks next has its error, if
+ * nobody had.
  */
 export function createFigures({ reads, isMany, nowMs = () => performance.now() }: FigureOptions): Figures {
   const known = new Map<string, Figure>()
@@ -107,17 +108,20 @@ export function createFigures({ reads, isMany, nowMs = () => performance.now() }
     underWay.set(name, begun)
     return begun as Promise<T>
   }
+  /** Whether a read of that name may begin, or is under way. */
   const hasPlace = (name: string) => underWay.has(name) || underWay.size < mostAtOnce
   const isOneEnded = () => isInTime(Promise.race([...underWay.values()].map((one) => one.catch(() => undefined))))
   const readFirst = async <T>(name: string, read: (reads: FigureReads) => Promise<T>) => {
     const failure = failed.get(name)
     failed.delete(name)
     if (failure !== undefined && nowMs() - failure.at < failedMs) throw failure.error
-    while (!hasPlace(name) && (await isMany())) if (!(await isOneEnded()) && !hasPlace(name)) throw isCounting()
+    while (!hasPlace(name) && (await isMany())) {
+      if (!(await isOneEnded()) && !hasPlace(name)) throw stillCounting()
+    }
     const begun = start(name, read)
     if ((await isInTime(begun)) || !(await isMany())) return await begun
     begun.catch((error: unknown) => put(failed, name, { error, at: nowMs() }))
-    throw isCounting()
+    throw stillCounting()
   }
   return async (name, read) => {
     const last = known.get(name)

@@ -50,7 +50,7 @@ const readName = rowDecoder('gateway', { name: Column.text })
 
 const readCount = rowDecoder('gateways', { count: Column.integer })
 
-/** Reads one of those. */
+/** Reads a row of a gateway that no worker has. */
 export const readUnattended: (row: Row) => UnattendedGateway = rowDecoder('unattended gateway', {
   gateway: Column.text,
   transfers: Column.integer,
