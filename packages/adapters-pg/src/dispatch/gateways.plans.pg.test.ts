@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { emptyOutbox, migrateOutbox, samplePayout } from '../../test/outbox.ts'
 import { postgres } from '../backend.ts'
 import { pgDriver } from '../drivers/pg.ts'
+import { inspect } from '../inspection/inspection.ts'
 import { createCredentialStore } from '../limits/credentials.ts'
 import { createThrottleStore } from '../limits/throttles.ts'
 import { createPollStore } from '../polling/polls.ts'
@@ -40,6 +41,18 @@ async function readSoFar(): Promise<number> {
      from pg_stat_user_tables t where schemaname = 'outlay' and relname = 'transfer'`,
   )
   return rows[0].rows
+}
+
+beforeEach(() => emptyOutbox(pool))
+
+/** Searches among the gateways that workers have. */
+async function searchesSoFar(): Promise<number> {
+  await pool.query('select pg_stat_force_next_flush()')
+  const { rows } = await pool.query(
+    `select (seq_scan + idx_scan)::integer as searches from pg_stat_user_tables
+     where schemaname = 'outlay' and relname = 'attended_gateway'`,
+  )
+  return rows[0].searches
 }
 
 const waiting = 4_000
@@ -83,7 +96,6 @@ describe('a search at one gateway reads nothing of what waits at another:', () =
   beforeAll(async () => {
     for (const [, , , search] of cases) for (let round = 0; round < 8; round += 1) await search()
   })
-  beforeEach(() => emptyOutbox(pool))
 
   it.each(cases)('%s', async (_, set, others, search) => {
     await fill(set)
@@ -91,5 +103,19 @@ describe('a search at one gateway reads nothing of what waits at another:', () =
     const before = await readSoFar()
     await search()
     expect((await readSoFar()) - before).toBeLessThan(waiting / 20)
+  })
+})
+
+describe('whether workers have the gateway of what waits is asked for each gateway, not for each transfer:', () => {
+  const unattended = [expect.objectContaining({ gateway: 'bank', transfers: waiting })]
+  it.each([
+    ['at the start of a worker', () => attendance.unattended()],
+    ['by the doctor', async () => (await inspect({ driver }).health()).unattendedGateways],
+  ])('%s', async (_, ask) => {
+    await fill(`reason = null`)
+    await pool.query(`insert into outlay.attended_gateway (name) values ('default')`)
+    const before = await searchesSoFar()
+    expect(await ask()).toEqual(unattended)
+    expect((await searchesSoFar()) - before).toBeLessThan(waiting / 20)
   })
 })

@@ -98,9 +98,12 @@ const facts = {
       ) t
       group by t.reason, t.account_id, t.gateway, t.client, t.is_submitted
     ) g where g.place <= 100 order by g.reason, g.place`,
-  unattended: `select t.gateway, count(*)::integer as transfers, min(t.id) as sample, {{schema}}.iso(min(t.created_at)) as since
-    from (select w.* from waiting w union all select p.* from polled p) t
-    group by t.gateway having {{schema}}.is_unattended(t.gateway) order by t.gateway`,
+  // Without the offset, each transfer is asked about, not each gateway.
+  unattended: `select g.* from (
+      select t.gateway, count(*)::integer as transfers, min(t.id) as sample, {{schema}}.iso(min(t.created_at)) as since
+      from (select w.* from waiting w union all select p.* from polled p) t
+      group by t.gateway offset 0
+    ) g where {{schema}}.is_unattended(g.gateway) order by g.gateway`,
   missing: `select ${group} from (
       select p.id, p.unknown_since as at from polled p where p.reason = 'missing_at_service'
     ) g`,
