@@ -1,6 +1,6 @@
 -- Locks the next ready events of a subscription that one process handles together, at most `p_limit`, as ready_deliveries() finds them. An earlier event of the
 -- same transfer that is not acknowledged yet, dead or alive, defers the later ones, whatever process it is for. First it reads a few times as many events as it
--- may return, and all that ready_deliveries() may read when others have each of those.
+-- may return, and all that ready_deliveries() may read when others have each of those and there are more.
 --
 -- An event is locked by its key alone, which the case is for: a connection keeps the plan that it made while the table was small, and the index of ready
 -- events has all of the subscription.
@@ -13,11 +13,15 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off 
 declare
   v_events integer := least(4 * p_limit, p_window);
   v_most integer := 2 * v_events;
+  v_ids text[];
+  v_sequences integer[];
 begin
   loop
+    select array_agg(c.transfer_id), array_agg(c.sequence) into v_ids, v_sequences
+    from {{schema}}.ready_deliveries(
+      p_subscription, p_except, p_account, p_due_at, p_transfer, p_sequence, p_types, p_window, v_events, v_most) c;
     return query
-    select l.* from {{schema}}.ready_deliveries(
-      p_subscription, p_except, p_account, p_due_at, p_transfer, p_sequence, p_types, p_window, v_events, v_most) c
+    select l.* from unnest(v_ids, v_sequences) as c (transfer_id, sequence)
     cross join lateral (
       select d.account_id, d.due_at, d.transfer_id, d.sequence, d.failures, d.begun from {{schema}}.delivery d
       where d.subscription = p_subscription and d.transfer_id = c.transfer_id and d.sequence = c.sequence
@@ -29,7 +33,8 @@ begin
           order by b.sequence limit 1) is null
       for update skip locked
     ) l limit p_limit;
-    exit when found or v_most > 2 * p_window;
+    -- Neither an account nor all of them can have had more than it read of so few.
+    exit when found or v_most > 2 * p_window or coalesce(cardinality(v_ids), 0) < v_events;
     v_events := p_window;
     v_most := 10 * p_window;
   end loop;
