@@ -131,8 +131,7 @@ export function postgres<Tx>(options: PostgresOptions<Tx>): Backend<Tx> {
     areStored: createStoredKeys(driver, tokens),
     find: createFind(driver, tokens),
     counterparty: stores.counterparties.find,
-    observe: async (tx, account, observations, rules) =>
-      (await transfers.apply(tx, account, observations, rules, 'wait')).changed,
+    observe: async (tx, given, rules) => (await transfers.applyMany(tx, given, rules)).changed,
     receive: (account, observation, rules) =>
       unlessLocked(driver, async (tx) => (await transfers.apply(tx, account, [observation], rules, 'fail')).changed),
     watch: stores.watched.watch,

@@ -33,7 +33,11 @@ const others: Readonly<Record<string, readonly string[]>> = {
   'is the work of the host, not a decision about it: what it writes is the record': [
     ...['transfers.enqueue', 'transfers.enqueueMany', 'batches.create', 'transaction', 'pinTransaction'],
   ],
-  'is what the other side says: the log of attempts and events have it': ['transfers.observe', 'webhook'],
+  'is what the other side says: the log of attempts and events have it': [
+    'transfers.observe',
+    'transfers.observeMany',
+    'webhook',
+  ],
   'is about this process': ['subscribe', 'subscribeMany', 'start', 'stop'],
   'is a deployment: the table of migrations, or the catalog of the server, has it': ['migrate', 'policies.prepare'],
   'moves history by its age, on a schedule, and every read is as before': ['archive'],

@@ -1,10 +1,4 @@
-import {
-  type EnqueuedTransfer,
-  type EnqueueRequest,
-  type FindTransfers,
-  OutlayError,
-  type Transfers,
-} from '@outlay/core'
+import { type FindTransfers, OutlayError, type Transfers } from '@outlay/core'
 import { createMovingSubject, whileHere } from './moving-subject.ts'
 import type { NodeGuard } from './node-guard.ts'
 import type { LimitedNode } from './shard-node.ts'
@@ -37,7 +31,10 @@ export function createShardTransfers<Tx>(parts: ShardParts<Tx>): ShardTransfers<
           node.engine.transfers.enqueue(tx, request),
         ),
       ),
-    enqueueMany: (tx, requests) => enqueueMany(parts, tx, requests),
+    enqueueMany: (tx, requests) =>
+      atOneNode(parts, requests, 'enqueue for', (node, accountIds) =>
+        refuseElsewhere(guard, { tx, node, accountIds }, () => node.engine.transfers.enqueueMany(tx, requests)),
+      ),
     get: (transferId, tx) => read(tx, transferId, ({ transfers }) => transfers.get(transferId, tx)),
     getByKey: (accountId, key) =>
       at(accountId, (node) =>
@@ -77,18 +74,24 @@ export function createShardTransfers<Tx>(parts: ShardParts<Tx>): ShardTransfers<
     },
     observe: (tx, accountId, observations, options) =>
       checked(tx, accountId, ({ engine }) => engine.transfers.observe(tx, accountId, observations, options)),
+    observeMany: (tx, given) =>
+      atOneNode(parts, given, 'apply what was observed of', async (node, accountIds) => {
+        if (accountIds.length > 0) await guard.check(tx, node.name, accountIds)
+        return node.engine.transfers.observeMany(tx, given)
+      }),
   }
 }
 
 /** A transaction has one node, so all accounts of a call are on that one. What is no id of an account has none, and the engine refuses it. */
-async function enqueueMany<Tx>(
-  { routing: { at, nodeOf }, guard }: ShardParts<Tx>,
-  tx: Tx,
-  requests: readonly EnqueueRequest[],
-): Promise<readonly EnqueuedTransfer[]> {
+async function atOneNode<Tx, T>(
+  { routing: { at, nodeOf } }: ShardParts<Tx>,
+  given: readonly { readonly accountId: string }[],
+  what: string,
+  run: (node: LimitedNode<Tx>, accountIds: readonly string[]) => Promise<T>,
+): Promise<T> {
   const accounts = new Map<string, number>()
-  for (const [position, request] of Array.isArray(requests) ? requests.entries() : []) {
-    const accountId: unknown = request?.accountId
+  for (const [position, one] of Array.isArray(given) ? given.entries() : []) {
+    const accountId: unknown = one?.accountId
     if (isAccountId(accountId) && !accounts.has(accountId)) accounts.set(accountId, position)
   }
   const [first = ''] = accounts.keys()
@@ -97,12 +100,10 @@ async function enqueueMany<Tx>(
       const found = nodeOf(accountId)
       const other = found instanceof Promise ? await found : found
       if (other === node) continue
-      const message = `The account ${accountId} is on the node "${other.name}" and the account ${first} on "${node.name}", so nothing was written; enqueue for the accounts of each node in a transaction of its own.`
+      const message = `The account ${accountId} is on the node "${other.name}" and the account ${first} on "${node.name}", so nothing was written; ${what} the accounts of each node in a transaction of its own.`
       throw new OutlayError('wrong_node', message, { field: `${position}.accountId` })
     }
-    return refuseElsewhere(guard, { tx, node, accountIds: [...accounts.keys()] }, () =>
-      node.engine.transfers.enqueueMany(tx, requests),
-    )
+    return run(node, [...accounts.keys()])
   })
 }
 

@@ -103,6 +103,7 @@ describe('shards on two servers', async () => {
         () => accounts.pause(tx, 'w-1'),
         () => accounts.configure(tx, 'w-1', { weight: 2 }),
         () => transfers.observe(tx, 'w-1', []),
+        () => transfers.observeMany(tx, [{ accountId: 'w-1', observations: [] }]),
         () => stops.add(tx, { scope: 'account', name: 'w-1' }),
         () => batches.create(tx, { accountId: 'w-1' }),
       ]
@@ -119,6 +120,11 @@ describe('shards on two servers', async () => {
     )
     expect([error.code, error.field]).toEqual(['wrong_node', '2.accountId'])
     expect([await accountsOf(east), await accountsOf(west)]).toEqual([[], []])
+    const observed = ['e-1', 'w-1'].map((accountId) => ({ accountId, observations: [] }))
+    const other = await shards.transaction('e-1', (tx) => refusal(shards.transfers.observeMany(tx, observed)))
+    expect([other.code, other.field]).toEqual(['wrong_node', '1.accountId'])
+    const own = observed.slice(0, 1)
+    expect(await shards.transaction('e-1', (tx) => shards.transfers.observeMany(tx, own))).toBe(0)
   })
 
   it('refuse an account that has left its node, whatever the route says, and the node may take it back', async () => {

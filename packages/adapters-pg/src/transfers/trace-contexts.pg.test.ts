@@ -128,7 +128,7 @@ describe('trace contexts', async () => {
     const decide: DecideChange = ({ origin }, { remoteId }) => void origins.set(remoteId, origin)
     const seen = ['remote-1', 'remote-2'].map((remoteId) => ({ remoteId, status: 'complete', failure: null }) as const)
     const rules = { decide, describe: () => undefined, returnWindowMs: () => undefined }
-    await commit((tx) => backend.observe(tx, 'acme', seen, rules))
+    await commit((tx) => backend.observe(tx, [{ account: 'acme', observations: seen }], rules))
     expect(Object.fromEntries(origins)).toEqual({
       'remote-1': { createdAt, transferType: 'ach_credit' },
       'remote-2': undefined,

@@ -1,50 +1,19 @@
-import type { Amount, Logger, Observation, Stage, StoredTransfer, TransferFailure, TransferStatus } from '@outlay/core'
-import { type ChangingTransfer, Column, type DecideChange, type ObserveRules, rowDecoder } from '@outlay/core/adapter'
+import type { Logger, StoredTransfer } from '@outlay/core'
+import { Column, rowDecoder } from '@outlay/core/adapter'
 import type { Driver } from '../database/driver.ts'
 import { withLockTimeout } from '../database/lock-timeout.ts'
 import { readFirst, readIds } from '../database/read-rows.ts'
-import { type Row, type Statement, statements, storableJson } from '../database/statement.ts'
-import { createFoundTransferStore } from './found-transfers.ts'
+import { type Row, type Statement, statements } from '../database/statement.ts'
 import { ensureJobsText, wakeJobsText } from './jobs.ts'
-import { createPaidAmountStore } from './paid-amounts.ts'
-import { createReturnStore } from './returns.ts'
+import { createObservedTransfers } from './observed-transfers.ts'
 import { readOne, transferColumns } from './transfer-row.ts'
-
-/** An adopted transfer was not enqueued here, so its time since the enqueue cannot be measured. */
-const remoteText = `select t.id, t.remote_id, t.stage, t.status, t.failure, {{schema}}.iso(t.reached_at) as reached_at,
-      case when t.idempotency_key not like 'adopted %' then {{schema}}.iso(t.created_at) end as created_at,
-      t.request -> 'destination' ->> 'transferType' as transfer_type,
-      t.request -> 'source' ->> 'transferType' as source_type,
-      coalesce(t.paid -> 'amount', t.request -> 'amount') as known_amount,
-      coalesce(t.paid ->> 'changedAt', case when t.status = 'complete' then {{schema}}.iso(t.reached_at) end) as amount_said_at
-    from {{schema}}.transfer t
-    where t.remote_id = any ($2::text[]) and t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1)`
-
-/** What another transaction wrote until it unlocked a transfer counts, so its returns are read behind the lock. */
-const locking = (how: '' | 'nowait') => `with locked as (${remoteText} order by t.id for no key update ${how})
-    select l.*, {{schema}}.has_open_returns(l.id) as has_open_returns from locked l order by l.id`
 
 const texts = {
   get: `select ${transferColumns} from {{schema}}.transfer t where t.id = $1`,
   get_by_key: `select ${transferColumns} from {{schema}}.transfer t where t.account_id = $1 and t.idempotency_key = $2`,
-  lock_remote: locking(''),
-  lock_remote_now: locking('nowait'),
-  // Locked transfers are known, and come without their columns. A full join, which no loop can do: Postgres expects one row of each, and gets hundreds.
-  lock_free_remote: `with free as (${remoteText} order by t.id for no key update skip locked),
-    known as (select k.id, k.remote_id from {{schema}}.transfer k
-      where k.remote_id = any ($2::text[]) and k.account_id = {{schema}}.account_of($1) and k.gateway = {{schema}}.gateway_of($1))
-    select k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type, f.known_amount, f.amount_said_at,
-      case when f.id is not null then {{schema}}.has_open_returns(f.id) end as has_open_returns
-    from known k full join free f on f.id = k.id order by f.id`,
-  // The order keeps two observers from waiting for each other. Of an account that moves nothing is recorded: its transfers may be on their way, and it would not move for that.
-  record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
-    select $1, u.remote_id from unnest($2::text[]) as u (remote_id) where {{schema}}.is_here($1) order by 2 on conflict do nothing`,
-  record_early_observations_soon:
-    'select {{schema}}.record_early_observations($1, $2::text[])::text where {{schema}}.is_here($1)',
   adopt_found: 'select id, account_id, remote_id, problem from {{schema}}.adopt_found($1)',
   funded_by: 'select funded_by as id from {{schema}}.funded_by($1::text[])',
   funded_unseen: 'select funded_unseen as id from {{schema}}.funded_unseen()',
-  apply_changes: 'select {{schema}}.apply_changes($1::jsonb) as count',
   funds_arrived: `with mark as (
       insert into {{schema}}.account (account_id, funds_arrived_at) values ($1, clock_timestamp())
       on conflict (account_id) do update set funds_arrived_at = excluded.funds_arrived_at
@@ -119,19 +88,6 @@ const texts = {
   notify: `select pg_notify('{{channel}}', '')::text`,
 } as const
 
-/**
- * What an observation does about a locked row. In a host's transaction it waits. A worker skips the row, which it polls again. A webhook
- * fails with the code `55P03`, since nobody else may ever see what it says.
- */
-type Locking = 'wait' | 'skip' | 'fail'
-
-/** The statements that an observation begins with. */
-const observing = <S extends { readonly [K in keyof typeof texts]: Statement }>(sql: S) => ({
-  wait: { lock: sql.lock_remote, note: sql.record_early_observations },
-  skip: { lock: sql.lock_free_remote, note: sql.record_early_observations_soon },
-  fail: { lock: sql.lock_remote_now, note: sql.record_early_observations },
-})
-
 /** The store of transfers. */
 export type TransferStore<Tx> = ReturnType<typeof createTransferStore<Tx>>
 
@@ -176,9 +132,6 @@ const readRows = <Tx>(driver: Driver<Tx>, statement: Statement, values: readonly
 export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, options: TransferStoreOptions = {}) {
   const sql = statements(tokens, texts)
   const { notifies = true, logger } = options
-  const returns = createReturnStore(driver, tokens, logger)
-  const payments = createPaidAmountStore(driver, tokens, logger)
-  const foundTransfers = createFoundTransferStore(driver, tokens, logger)
   const requeue = async (tx: Tx, rows: readonly Row[], byPerson = false): Promise<number> => {
     const ids = readIds(rows)
     if (ids.length === 0) return 0
@@ -197,21 +150,7 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
       readOne(await readRows(driver, sql.get, [id], tx)),
     getByKey: async (accountId: string, key: string, tx?: Tx): Promise<StoredTransfer | undefined> =>
       readOne(await readRows(driver, sql.get_by_key, [accountId, key], tx)),
-    /** Applies observations of one account; counts changed and newly found transfers, and gives the ids that were skipped. */
-    async apply(tx: Tx, accountId: string, seen: readonly Observation[], rules: ObserveRules, locking: Locking) {
-      if (seen.length === 0) return { changed: 0, found: 0, skipped: new Set<string>() }
-      const { lock, note } = observing(sql)[locking]
-      const rows = (await driver.execute(tx, lock, [accountId, seen.map((one) => one.remoteId)])).map(readObserved)
-      const early = findEarly(rows, seen, rules.decide)
-      if (early.size > 0) await driver.execute(tx, note, [accountId, [...early]])
-      const found = await foundTransfers.record(tx, accountId, findUnknown(rows, seen, rules, accountId))
-      const changes = decideChanges(rows, seen, rules, accountId)
-      const paid = await payments.record(tx, rows, changes.filter(isComplete), seen)
-      const returned = await returns.record(tx, findFree(rows), seen, locking === 'fail')
-      if (changes.length > 0) await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
-      await wakeFunded(tx, findComplete(changes))
-      return { changed: countIds(changes, [...returned, ...paid]), found, skipped: findSkipped(rows) }
-    },
+    ...createObservedTransfers(driver, tokens, { logger, wakeFunded }),
     /** Adopts transfers found at the service that certainly have no row here. */
     async adoptFound(limit: number): Promise<Adopted> {
       return withLockTimeout(driver, async (tx) => {
@@ -238,119 +177,4 @@ export function createTransferStore<Tx>(driver: Driver<Tx>, tokens: Tokens, opti
       return (await requeue(tx, await driver.execute(tx, sql.lock_waiting, [id]), true)) > 0
     },
   }
-}
-
-/** Remote ids that no transfer has yet, of observations that would change a transfer that was just submitted. */
-function findEarly(
-  rows: readonly ObservedRow[],
-  observations: readonly Observation[],
-  decide: DecideChange,
-): Set<string> {
-  const known = new Set(rows.map((row) => row.remoteId))
-  const submitted = { stage: 'submitted', status: 'pending', failure: null } as const
-  const early = observations.filter((seen) => !known.has(seen.remoteId) && decide(submitted, seen) !== undefined)
-  return new Set(early.map((seen) => seen.remoteId))
-}
-
-/** Rows for the transfers that none here has the id of yet, one each; the latest observation counts. */
-function findUnknown(
-  rows: readonly ObservedRow[],
-  observations: readonly Observation[],
-  { describe }: ObserveRules,
-  account: string,
-) {
-  const known = new Set(rows.map((row) => row.remoteId))
-  const unknown = observations
-    .filter((seen) => !known.has(seen.remoteId))
-    .flatMap((seen) => describe(seen, account) ?? [])
-  return [...new Map(unknown.map((found) => [found.remoteId, found])).values()]
-}
-
-/** A transfer that an observation is about. */
-interface ObservedRow {
-  readonly remoteId: string
-  /** Undefined when another transaction has it locked. */
-  readonly free?: ReturnType<typeof readChanging> & {
-    readonly origin: ChangingTransfer['origin']
-    /** The rails or chains of both ends. */
-    readonly transferTypes: readonly string[]
-  }
-}
-
-const readRemote = rowDecoder('observed transfer', { id: Column.nullable(Column.text), remoteId: Column.text })
-
-const readChanging = rowDecoder('observed transfer', {
-  id: Column.text,
-  stage: Column.word<Stage>(),
-  status: Column.word<TransferStatus>(),
-  failure: Column.nullable(Column.json<TransferFailure>()),
-  reachedAt: Column.nullable(Column.text),
-  hasOpenReturns: Column.boolean,
-  knownAmount: Column.json<Amount>(),
-  amountSaidAt: Column.nullable(Column.text),
-})
-
-const readOrigin = rowDecoder('observed transfer', {
-  createdAt: Column.nullable(Column.text),
-  transferType: Column.or(Column.text, ''),
-  sourceType: Column.or(Column.text, ''),
-})
-
-function readObserved(row: Row): ObservedRow {
-  const { id, remoteId } = readRemote(row)
-  return id === null ? { remoteId } : { remoteId, free: { ...readChanging(row), ...endsOf(row) } }
-}
-
-/** The ends of a transfer, and where it came from: `origin` is undefined for an adopted one. */
-function endsOf(row: Row) {
-  const { createdAt, transferType, sourceType } = readOrigin(row)
-  const origin = createdAt === null ? undefined : { createdAt, transferType }
-  return { origin, transferTypes: [sourceType, transferType] }
-}
-
-/** Ids at the service of transfers that another transaction has locked: nothing is applied to them. */
-const findSkipped = (rows: readonly ObservedRow[]) =>
-  new Set(rows.filter(({ free }) => free === undefined).map(({ remoteId }) => remoteId))
-
-const findFree = (rows: readonly ObservedRow[]) =>
-  rows.flatMap(({ remoteId, free }) =>
-    free === undefined ? [] : [{ id: free.id, remoteId, hasOpenReturns: free.hasOpenReturns }],
-  )
-
-const countIds = (changes: readonly { readonly id: string }[], ids: readonly string[]): number =>
-  new Set([...changes.map(({ id }) => id), ...ids]).size
-
-const findComplete = (changes: readonly { readonly id: string; readonly status: TransferStatus }[]) =>
-  changes.filter(isComplete).map(({ id }) => id)
-
-const isComplete = ({ status }: { readonly status: TransferStatus }): boolean => status === 'complete'
-
-function decideChanges(
-  rows: readonly ObservedRow[],
-  observations: readonly Observation[],
-  rules: ObserveRules,
-  account: string,
-) {
-  const seen = new Map<string, Observation[]>()
-  for (const observation of observations) {
-    const list = seen.get(observation.remoteId) ?? []
-    seen.set(observation.remoteId, [...list, observation])
-  }
-  return rows.flatMap(({ remoteId, free }) => {
-    if (free === undefined) return []
-    const { id, origin, transferTypes, knownAmount: _amount, amountSaidAt: _at, ...stored } = free
-    let current: Parameters<DecideChange>[0] = stored
-    const events: string[] = []
-    for (const observation of seen.get(remoteId) ?? []) {
-      const change = rules.decide({ ...current, origin }, observation)
-      if (change === undefined) continue
-      const { stage, status, failure, reachedAt } = change
-      current = { stage, status, failure, reachedAt }
-      events.push(...change.events.map((event) => event.type))
-    }
-    const { reachedAt, ...state } = current
-    if (events.length === 0) return []
-    const windowMs = state.status === 'complete' ? rules.returnWindowMs(transferTypes, account) : undefined
-    return [{ id, ...state, reached_at: reachedAt ?? null, return_window_ms: windowMs, events }]
-  })
 }

@@ -37,7 +37,7 @@ import { createHolding } from './holding.ts'
 import { createJudgement } from './judging.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { createLimits } from './limits.ts'
-import { readObservations } from './observation.ts'
+import { createObserving } from './observing.ts'
 import { createObstacleLog, watchGateway } from './obstacle-log.ts'
 import { createAudit, createPolicies } from './policies.ts'
 import { decideChange, pollTransfers, readPage } from './polling.ts'
@@ -297,12 +297,7 @@ function createTransfers<Tx>(
       compareTransfer({ backend, gateways }, transferId, remoteId, signal),
     resubmit: async (tx, transferId, options) => resubmit(resubmitting(), tx, transferId, options),
     release: async (tx, transferId, note) => isKnowable(transferId) && releaseTransfer(backend, tx, transferId, note),
-    async observe(tx, accountId, observations, options = {}) {
-      checkAccountId(accountId)
-      checkNames(options, ['gateway'])
-      const account = atGateway({ gateway: gateways.choose(options.gateway), accountId })
-      return backend.observe(tx, account, readObservations(observations), rules)
-    },
+    ...createObserving(backend, gateways, rules),
   }
   return { transfers, resubmitting }
 }

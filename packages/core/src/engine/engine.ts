@@ -76,6 +76,12 @@ export interface FindTransfers extends Omit<TransferQuery, 'createdAfter' | 'cre
   readonly limit?: number | undefined
 }
 
+/** What was observed of one account. */
+export interface ObservationsOfAccount extends AtGateway {
+  readonly accountId: string
+  readonly observations: readonly Observation[]
+}
+
 /** Commands and reads of transfers. Commands take the host's transaction first. */
 export interface Transfers<Tx> extends HeldTransfers<Tx> {
   /**
@@ -192,6 +198,11 @@ export interface Transfers<Tx> extends HeldTransfers<Tx> {
    *   index and the member: `3.status`, and for a gateway that this engine does not have.
    */
   observe(tx: Tx, accountId: string, observations: readonly Observation[], options?: AtGateway): Promise<number>
+  /**
+   * Applies observations of several accounts in the same way, with a few statements for all of them. Returns how many transfers changed.
+   * @throws OutlayError as `observe`, with the index: `2.accountId`, `2.observations.3.status`.
+   */
+  observeMany(tx: Tx, given: readonly ObservationsOfAccount[]): Promise<number>
 }
 
 /** How events are delivered to a handler. */

@@ -167,18 +167,20 @@ function readLeg(transfer: ForeignValue, name: 'source' | 'destination'): Transf
 
 /**
  * Reads observations from a host.
+ * @param field the list, where it is a member of something
  * @throws OutlayError `invalid_request` with the index and the member of every invalid one: `3.status`
  */
-export function readObservations(values: unknown): readonly Observation[] {
+export function readObservations(values: unknown, field?: string): readonly Observation[] {
   if (!Array.isArray(values)) {
     throw OutlayError.fromIssues([
-      { field: 'observations', code: 'invalid_request', message: 'must be a list of observations' },
+      { field: field ?? 'observations', code: 'invalid_request', message: 'must be a list of observations' },
     ])
   }
+  const at = (index: number) => (field === undefined ? String(index) : `${field}.${index}`)
   const issues: NotUnderstood[] = []
   const observations = values.flatMap((value: unknown, index) => {
     try {
-      return [readObservation(value, String(index))]
+      return [readObservation(value, at(index))]
     } catch (error) {
       if (!(error instanceof NotUnderstood)) throw error
       issues.push(error)

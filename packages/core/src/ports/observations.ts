@@ -58,15 +58,22 @@ export interface ObserveRules {
   readonly returnWindowMs: (transferTypes: readonly string[], account: string) => number | undefined
 }
 
+/** What was observed of one account at the service. */
+export interface AccountObservations {
+  /** As `atGateway` writes it, together with its gateway. */
+  readonly account: string
+  readonly observations: readonly Observation[]
+}
+
 /** Applies what was observed at the service. An account is given as `atGateway` writes it, together with its gateway. */
 export interface ObservationPort<Tx> {
   /**
-   * Applies observations of one account in the given transaction; returns how many transfers changed. Each return of a transfer is
+   * Applies observations in the given transaction, of accounts each of which is named once; returns how many transfers changed. Each return of a transfer is
    * recorded once, as an event when the transfer is complete; one that contradicts the transfer is held. An observation with an
    * unknown remote id changes nothing but is recorded: a transfer that later gets that id is polled at once. On a watched
    * account the observed transfer is adopted once it is certain that no transfer here stands for it.
    */
-  observe(tx: Tx, account: string, observations: readonly Observation[], rules: ObserveRules): Promise<number>
+  observe(tx: Tx, given: readonly AccountObservations[], rules: ObserveRules): Promise<number>
   /**
    * Applies one observation in the same way in a transaction of its own, which waits for no other transaction. Gives `undefined`
    * when another one has the transfer locked: nothing is written then.

@@ -318,7 +318,7 @@ it('a wire that has settled unseen before its transfer is canceled is in the set
   const logger = recordingLogger()
   const before = await dollars()
   const transfer = await payments.wireOnramp('100.00')
-  const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe: async () => 1 } }
+  const engine = { ...context.engine, transfers: { ...context.engine.transfers, observeMany: async () => 1 } }
   await applyFacts({ ...context, engine })([await payments.factOf(transfer, 'settled')])
   await inTransaction(context, (tx) =>
     advanceTransfers(tx, { ...context, logger }, [

@@ -155,11 +155,11 @@ describe('facts that fail together are applied one by one', () => {
   /** The engine refuses one transfer's observation. */
   const refusing = (reference: string, error: Error) => {
     const { engine } = context
-    const observe: typeof engine.transfers.observe = async (tx, accountId, observations) => {
-      if (observations.some(({ remoteId }) => remoteId === reference)) throw error
-      return await engine.transfers.observe(tx, accountId, observations)
+    const observeMany: typeof engine.transfers.observeMany = async (tx, given) => {
+      if (given.some(({ observations }) => observations.some(({ remoteId }) => remoteId === reference))) throw error
+      return await engine.transfers.observeMany(tx, given)
     }
-    return applyFacts({ ...context, engine: { ...engine, transfers: { ...engine.transfers, observe } } })
+    return applyFacts({ ...context, engine: { ...engine, transfers: { ...engine.transfers, observeMany } } })
   }
 
   it('and the one that cannot be is an exception, which a person can apply later', async () => {

@@ -63,10 +63,10 @@ describe('a fact that a rail reports', () => {
   it('is stored although it cannot be applied now, is not accepted, and is applied later', async () => {
     const transfer = await payments.payout()
     const fact = await payments.factOf(transfer, 'settled')
-    const observe = async () => {
+    const observeMany = async () => {
       throw Object.assign(new Error('The database ends here.'), { code: '57P01' })
     }
-    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe } }
+    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observeMany } }
     await expect(applyFacts({ ...context, engine })([fact])).rejects.toThrow('ends here')
     expect(await factsOf(transfer.id)).toMatchObject([{ kind: 'settled', applied: false, reason: null }])
     expect(await report([fact])).toEqual(new Set([fact.reference]))
@@ -116,7 +116,7 @@ describe('a wire that is settled just before its client cancels it', () => {
   const settledUnseen = async () => {
     const transfer = await payments.wireOnramp('25')
     // The engine has yet to deliver that it is complete.
-    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe: async () => 1 } }
+    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observeMany: async () => 1 } }
     await applyFacts({ ...context, engine })([await payments.factOf(transfer, 'settled')])
     expect(await factsOf(transfer.id)).toContainEqual(expect.objectContaining({ kind: 'settled', applied: true }))
     return transfer
@@ -214,12 +214,12 @@ describe('a fact that contradicts what is known', () => {
     const transfer = await payments.payout()
     const fact = await payments.factOf(transfer, 'settled')
     const observed = { remoteId: fact.reference, status: 'failed', failure: sanctions } as const
-    const observe: typeof context.engine.transfers.observe = async (_, accountId) => {
+    const observeMany: typeof context.engine.transfers.observeMany = async (_, given) => {
       // The engine polls first, and its event is not delivered yet: the fact changes nothing there.
-      await inTransaction(context, (tx) => context.engine.transfers.observe(tx, accountId, [observed]))
+      await inTransaction(context, (tx) => context.engine.transfers.observe(tx, given[0]?.accountId ?? '', [observed]))
       return 0
     }
-    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe } }
+    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observeMany } }
     expect(await applyFacts({ ...context, engine })([fact])).toEqual(new Set([fact.reference]))
     await payments.reaches(transfer.id, 'failed')
     expect(await payments.exceptions({ transferId: transfer.id })).toMatchObject([

@@ -250,7 +250,7 @@ it('a settlement that a person has applied stays so, and is an exception once mo
   await say(transfer, 'settled', { amount: usd('60') })
   const [id = ''] = await idsOf(transfer)
   // The engine has the failure already, and says nothing of what is observed then.
-  const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe: async () => 1 } }
+  const engine = { ...context.engine, transfers: { ...context.engine.transfers, observeMany: async () => 1 } }
   const decision = { action: 'apply', by: 'ops@example.com' } as const
   await inTransaction(context, (tx) => resolveRailException(tx, { ...context, engine }, id, decision))
   await inTransaction(context, (tx) =>

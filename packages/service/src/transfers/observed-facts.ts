@@ -40,8 +40,8 @@ export async function observeFacts(
     // One that has ended, by a cancellation before it was sent, say, needs no engine.
     else if (!TransferStatus.isFinal(transfer.status, transfer.failure)) left.add(id)
   }
-  for (const [accountId, facts] of Map.groupBy(given, (fact) => fact.accountId))
-    await context.engine.transfers.observe(tx, accountId, facts.map(observationFrom))
+  const observed = given.map((fact) => ({ accountId: fact.accountId, observations: [observationFrom(fact)] }))
+  if (observed.length > 0) await context.engine.transfers.observeMany(tx, observed)
   return { left, refused, given, repeated }
 }
 

@@ -98,12 +98,12 @@ it('a report that another transaction was in the way of is applied again', async
   const transfer = await begin(api.walletId)
   const { engine } = context
   let tries = 0
-  const observe: typeof engine.transfers.observe = async (...given) => {
+  const observeMany: typeof engine.transfers.observeMany = async (...given) => {
     tries += 1
     if (tries === 1) throw Object.assign(new Error('deadlock detected'), { code: '40P01' })
-    return await engine.transfers.observe(...given)
+    return await engine.transfers.observeMany(...given)
   }
-  const report = applyFacts({ ...context, engine: { ...engine, transfers: { ...engine.transfers, observe } } })
+  const report = applyFacts({ ...context, engine: { ...engine, transfers: { ...engine.transfers, observeMany } } })
   expect((await report([await payments.factOf(transfer, 'settled')])).size).toBe(1)
   await payments.reaches(transfer.id, 'complete')
   expect(tries).toBe(2)

@@ -156,7 +156,7 @@ describe('money that comes back after a transfer was complete', () => {
     const { body } = await create({ amount: usd('10'), source: wallet(), destination })
     const transfer = await payments.reaches(body.id, 'processing')
     const fact = await returned(transfer)
-    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe: async () => 1 } }
+    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observeMany: async () => 1 } }
     await applyFacts({ ...context, engine })([await payments.factOf(transfer, 'settled')])
     expect(await report([fact])).toEqual(new Set())
     const observed = { remoteId: fact.reference, status: 'complete', failure: null } as const
@@ -173,11 +173,11 @@ describe('money that comes back after a transfer was complete', () => {
     const { body } = await create({ amount: usd('20'), source: wallet(), destination })
     const fact = await returned(await payments.reaches(body.id, 'processing'))
     const observed = { remoteId: fact.reference, status: 'complete', failure: null } as const
-    const observe: typeof context.engine.transfers.observe = async (_, accountId) => {
-      await inTransaction(context, (tx) => context.engine.transfers.observe(tx, accountId, [observed]))
+    const observeMany: typeof context.engine.transfers.observeMany = async (_, given) => {
+      await inTransaction(context, (tx) => context.engine.transfers.observe(tx, given[0]?.accountId ?? '', [observed]))
       return 0
     }
-    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observe } }
+    const engine = { ...context.engine, transfers: { ...context.engine.transfers, observeMany } }
     await applyFacts({ ...context, engine })([fact])
     await payments.reaches(body.id, 'complete')
     const [exception] = await payments.exceptions({ transferId: body.id })
