@@ -162,7 +162,7 @@ function createTurn<Tx>(
     singly = Math.max(0, singly - 1)
     // A batch that failed goes on at the same place, one by one.
     if (singly === 0 && (outcome.kind === 'handled' || (outcome.kind === 'failed' && outcome.count === 1)))
-      round.pass(leased, leased?.length === limit)
+      round.pass(leased)
     if (outcome.kind === 'stopped') return idle.enter(index)
     if (outcome.kind === 'handled') for (const [accountId, ms] of outcome.tookMs) troubled.handled(accountId, ms)
     if (outcome.kind === 'failed') {
