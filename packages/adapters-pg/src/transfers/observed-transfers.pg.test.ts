@@ -86,16 +86,26 @@ describe('observations of several accounts', async () => {
     expect(await statuses()).toEqual({ 'acme default': 'pending' })
   })
 
-  it('take as many statements as those of one', async () => {
+  it('take as many statements as those of one, whatever they say', async () => {
     const accounts = Array.from({ length: 40 }, (_, n) => `account-${n}`)
     for (const accountId of accounts) await submitted(accountId, 'one')
+    const amount = { type: 'fiat', value: '1.00', currency: 'USD' } as const
+    const said = [
+      {
+        ...seen('one'),
+        returns: [{ code: 'R01', reason: null, amount, occurredAt: null }],
+      },
+      seen('unknown'),
+    ]
     const count = async (some: readonly string[]) => {
       const tx = await begin()
       const query = vi.spyOn(tx, 'query')
-      const given = some.map((accountId) => ({ accountId, observations: [seen('one')], gateway: 'default' }))
+      const given = some.map((accountId) => ({ accountId, observations: said as never, gateway: 'default' }))
       expect(await engine.transfers.observeMany(tx, given)).toBe(some.length)
       const statements = query.mock.calls.length
       query.mockRestore()
+      expect((await tx.query('select account_id from outlay.early_observation')).rowCount).toBe(some.length)
+      expect((await tx.query('select transfer_id from outlay.transfer_return')).rowCount).toBe(some.length)
       await tx.query('rollback')
       return statements
     }
@@ -139,6 +149,28 @@ describe('observations of several accounts', async () => {
     } finally {
       observer.release()
     }
+  })
+
+  it('read nothing of other transfers of their accounts, though each had one when the table was analysed', async () => {
+    const accounts = Array.from({ length: 500 }, (_, n) => `account-${n}`)
+    await commit((tx) =>
+      engine.transfers.enqueueMany(
+        tx,
+        accounts.map((accountId) => samplePayout(accountId, { note: 'default' })),
+      ),
+    )
+    await rows(`update outlay.transfer set stage = 'submitted', remote_id = 'id of ' || account_id`)
+    await rows('analyze outlay.transfer')
+    const payouts = Array.from({ length: 4_000 }, () => samplePayout('account-7', { note: 'default' }))
+    await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
+    await rows(`update outlay.transfer set stage = 'submitted', remote_id = id where remote_id is null`)
+    const tx = await begin()
+    const before = await readSoFar(tx)
+    const given = accounts.slice(0, 100).map((accountId) => {
+      return { accountId, observations: [seen(`id of ${accountId}`, 'processing')], gateway: 'default' }
+    })
+    expect(await engine.transfers.observeMany(tx, given)).toBe(100)
+    expect((await readSoFar(tx)) - before).toBeLessThan(3_000)
   })
 })
 

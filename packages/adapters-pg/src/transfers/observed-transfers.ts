@@ -23,14 +23,20 @@ const remoteText = `select t.id, {{schema}}.gateway_account(t.gateway, t.account
     from {{schema}}.transfer t`
 
 /**
- * Of several accounts: each remote id has its account beside it. What another transaction wrote until it unlocked a transfer counts, so its
- * returns are read behind the lock.
+ * Of several accounts: each remote id has its account beside it. Each is looked up by itself, as a join would read all transfers of the accounts, or try
+ * each id with each account; no index but that of the remote ids can compare them as rows. Then each is locked, in the order of the ids. What
+ * another transaction wrote until it unlocked a transfer counts, so its returns are read behind the lock.
  */
-const locking = (how: '' | 'nowait') => `with locked as (${remoteText}
-      where t.remote_id = any ($2::text[])
-        and t.account_id = any (array(select distinct {{schema}}.account_of(a.account) from unnest($1::text[]) as a (account)))
-        and ({{schema}}.gateway_account(t.gateway, t.account_id), t.remote_id) in (select s.account, s.remote_id from unnest($1::text[], $2::text[]) as s (account, remote_id))
-      order by t.id for no key update ${how})
+const locking = (how: '' | 'nowait') => `with known as materialized (
+      select k.id from unnest($1::text[], $2::text[]) as s (account, remote_id) cross join lateral (
+        select x.id from {{schema}}.transfer x
+        where x.remote_id = s.remote_id
+          and (x.remote_id, x.account_id, x.gateway) >= (s.remote_id, {{schema}}.account_of(s.account), {{schema}}.gateway_of(s.account))
+          and (x.remote_id, x.account_id, x.gateway) <= (s.remote_id, {{schema}}.account_of(s.account), {{schema}}.gateway_of(s.account))
+        limit 1) k
+      group by k.id order by k.id
+    ), locked as materialized (
+      select t.* from known k cross join lateral (${remoteText} where t.id = k.id and t.remote_id is not null for no key update ${how}) t)
     select l.*, {{schema}}.has_open_returns(l.id) as has_open_returns from locked l order by l.id`
 
 const texts = {
@@ -47,7 +53,8 @@ const texts = {
     from known k full join free f on f.id = k.id order by f.id`,
   // The order keeps two observers from waiting for each other. Of an account that moves nothing is recorded: its transfers may be on their way, and it would not move for that.
   record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
-    select $1, u.remote_id from unnest($2::text[]) as u (remote_id) where {{schema}}.is_here($1) order by 2 on conflict do nothing`,
+    select u.account, u.remote_id from unnest($1::text[], $2::text[]) as u (account, remote_id)
+    where {{schema}}.is_here(u.account) order by 1, 2 on conflict do nothing`,
   record_early_observations_soon:
     'select {{schema}}.record_early_observations($1, $2::text[])::text where {{schema}}.is_here($1)',
   apply_changes: 'select {{schema}}.apply_changes($1::jsonb) as count',
@@ -93,65 +100,71 @@ export function createObservedTransfers<Tx>(
   const returns = createReturnStore(driver, tokens, logger)
   const payments = createPaidAmountStore(driver, tokens, logger)
   const foundTransfers = createFoundTransferStore(driver, tokens, logger)
-  const decide = async (
-    tx: Tx,
-    { account, observations: seen }: AccountObservations,
-    rows: readonly ObservedRow[],
-    rules: ObserveRules,
-    how: Locking,
-  ) => {
-    const early = findEarly(rows, seen, rules.decide)
-    if (early.size > 0) await driver.execute(tx, observing(sql)[how].note, [account, [...early]])
-    const found = await foundTransfers.record(tx, account, findUnknown(rows, seen, rules, account))
-    const changes = decideChanges(rows, seen, rules, account)
-    const paid = await payments.record(tx, rows, changes.filter(isComplete), seen)
-    const returned = await returns.record(tx, findFree(rows), seen, how === 'fail')
-    return { changes, found, touched: [...returned, ...paid] }
-  }
-  const write = async (
-    tx: Tx,
-    decided: readonly Awaited<ReturnType<typeof decide>>[],
-    rows: readonly ObservedRow[],
-  ): Promise<Applied> => {
-    const changes = decided.flatMap((one) => one.changes)
+  const write = async (tx: Tx, observed: readonly Observed[], rules: ObserveRules, how: Locking): Promise<Applied> => {
+    const early = observed.flatMap(({ account, rows, seen }) =>
+      [...findEarly(rows, seen, rules.decide)].map((remoteId) => ({ account, remoteId })),
+    )
+    if (early.length > 0) await driver.execute(tx, observing(sql)[how].note, parameters(early, how))
+    let found = 0
+    for (const { account, rows, seen } of observed)
+      found += await foundTransfers.record(tx, account, findUnknown(rows, seen, rules, account))
+    const changes = observed.flatMap(({ account, rows, seen }) => decideChanges(rows, seen, rules, account))
+    const paid = await payments.record(tx, observed, changes.filter(isComplete))
+    const returned = await returns.record(
+      tx,
+      observed.map(({ rows, seen }) => ({ known: findFree(rows), seen })),
+      how === 'fail',
+    )
     if (changes.length > 0) await driver.execute(tx, sql.apply_changes, [storableJson(changes)])
     await wakeFunded(tx, findComplete(changes))
-    const touched = decided.flatMap((one) => one.touched)
-    const found = decided.reduce((sum, one) => sum + one.found, 0)
-    return { changed: countIds(changes, touched), found, skipped: findSkipped(rows) }
+    const skipped = new Set(observed.flatMap(({ rows }) => findSkipped(rows)))
+    return { changed: countIds(changes, [...returned, ...paid]), found, skipped }
+  }
+  const applyAll = async (
+    tx: Tx,
+    given: readonly AccountObservations[],
+    rules: ObserveRules,
+    how: Locking,
+  ): Promise<Applied> => {
+    const ids = given.flatMap(({ account, observations }) =>
+      observations.map(({ remoteId }) => ({ account, remoteId })),
+    )
+    if (ids.length === 0) return { changed: 0, found: 0, skipped: new Set() }
+    const rows = (await driver.execute(tx, observing(sql)[how].lock, parameters(ids, how))).map(readObserved)
+    const ofAccount = Map.groupBy(rows, ({ account }) => account)
+    const observed = given.map(({ account, observations }) => {
+      return { account, rows: ofAccount.get(account) ?? [], seen: observations }
+    })
+    return write(tx, observed, rules, how)
   }
   return {
     /** Applies observations of one account. */
-    async apply(
-      tx: Tx,
-      account: string,
-      observations: readonly Observation[],
-      rules: ObserveRules,
-      how: Locking,
-    ): Promise<Applied> {
-      if (observations.length === 0) return { changed: 0, found: 0, skipped: new Set() }
-      const remoteIds = observations.map(({ remoteId }) => remoteId)
-      const accounts = how === 'skip' ? account : remoteIds.map(() => account)
-      const rows = (await driver.execute(tx, observing(sql)[how].lock, [accounts, remoteIds])).map(readObserved)
-      return write(tx, [await decide(tx, { account, observations }, rows, rules, how)], rows)
-    },
+    apply: (tx: Tx, account: string, observations: readonly Observation[], rules: ObserveRules, how: Locking) =>
+      applyAll(tx, [{ account, observations }], rules, how),
     /** Applies observations of several accounts, each of which is named once. Waits for transfers that others have locked. */
-    async applyMany(tx: Tx, observed: readonly AccountObservations[], rules: ObserveRules): Promise<Applied> {
-      // What is recorded early has one order, too.
-      const given = observed.toSorted((a, b) => (a.account < b.account ? -1 : 1))
-      const accounts = given.flatMap(({ account, observations }) => observations.map(() => account))
-      const remoteIds = given.flatMap(({ observations }) => observations.map(({ remoteId }) => remoteId))
-      const rows =
-        accounts.length === 0
-          ? []
-          : (await driver.execute(tx, sql.lock_remote, [accounts, remoteIds])).map(readObserved)
-      const ofAccount = Map.groupBy(rows, ({ account }) => account)
-      const decided = []
-      for (const one of given) decided.push(await decide(tx, one, ofAccount.get(one.account) ?? [], rules, 'wait'))
-      return write(tx, decided, rows)
-    },
+    applyMany: (tx: Tx, given: readonly AccountObservations[], rules: ObserveRules) =>
+      // What is found is recorded in one order, too.
+      applyAll(
+        tx,
+        given.toSorted((a, b) => (a.account < b.account ? -1 : 1)),
+        rules,
+        'wait',
+      ),
   }
 }
+
+/** What was observed of an account, and its transfers which that is about. */
+interface Observed {
+  readonly account: string
+  readonly rows: readonly ObservedRow[]
+  readonly seen: readonly Observation[]
+}
+
+/** A worker reads of one account, which its statements name once. */
+const parameters = (ids: readonly { readonly account: string; readonly remoteId: string }[], how: Locking) => [
+  how === 'skip' ? ids[0]?.account : ids.map(({ account }) => account),
+  ids.map(({ remoteId }) => remoteId),
+]
 
 /** Remote ids that no transfer has yet, of observations that would change a transfer that was just submitted. */
 function findEarly(
@@ -229,7 +242,7 @@ function endsOf(row: Row) {
 
 /** Ids at the service of transfers that another transaction has locked: nothing is applied to them. */
 const findSkipped = (rows: readonly ObservedRow[]) =>
-  new Set(rows.filter(({ free }) => free === undefined).map(({ remoteId }) => remoteId))
+  rows.filter(({ free }) => free === undefined).map(({ remoteId }) => remoteId)
 
 const findFree = (rows: readonly ObservedRow[]) =>
   rows.flatMap(({ remoteId, free }) =>
@@ -250,11 +263,7 @@ function decideChanges(
   rules: ObserveRules,
   account: string,
 ) {
-  const seen = new Map<string, Observation[]>()
-  for (const observation of observations) {
-    const list = seen.get(observation.remoteId) ?? []
-    seen.set(observation.remoteId, [...list, observation])
-  }
+  const seen = Map.groupBy(observations, (observation) => observation.remoteId)
   return rows.flatMap(({ remoteId, free }) => {
     if (free === undefined) return []
     const { id, origin, transferTypes, knownAmount: _amount, amountSaidAt: _at, ...stored } = free

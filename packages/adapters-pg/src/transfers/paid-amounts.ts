@@ -40,19 +40,22 @@ export function createPaidAmountStore<Tx>(
      */
     async record(
       tx: Tx,
-      transfers: readonly ObservedTransfer[],
+      observed: readonly { readonly rows: readonly ObservedTransfer[]; readonly seen: readonly Observation[] }[],
       completed: readonly { readonly id: string; readonly reached_at: string | null }[],
-      seen: readonly Observation[],
     ): Promise<readonly string[]> {
-      const reports = transfers.flatMap(({ remoteId, free }) => {
-        const completion = completed.find(({ id }) => id === free?.id)
-        if (free === undefined || (free.status !== 'complete' && completion === undefined)) return []
-        const newest = findNewest(free.knownAmount, remoteId, seen)
-        if (newest === undefined) return []
-        // Later reports say it again and again.
-        if (newest.paid === null && completion !== undefined) logUnknown(logger, { transferId: free.id }, newest.why)
-        const saidAt = completion === undefined ? free.amountSaidAt : completion.reached_at
-        return isMore(newest, saidAt) ? [{ id: free.id, ...writePaid(newest.paid) }] : []
+      const completions = new Map(completed.map((one) => [one.id, one]))
+      const reports = observed.flatMap(({ rows, seen }) => {
+        const ofId = Map.groupBy(seen, ({ remoteId }) => remoteId)
+        return rows.flatMap(({ remoteId, free }) => {
+          const completion = free && completions.get(free.id)
+          if (free === undefined || (free.status !== 'complete' && completion === undefined)) return []
+          const newest = findNewest(free.knownAmount, ofId.get(remoteId) ?? [])
+          if (newest === undefined) return []
+          // Later reports say it again and again.
+          if (newest.paid === null && completion !== undefined) logUnknown(logger, { transferId: free.id }, newest.why)
+          const saidAt = completion === undefined ? free.amountSaidAt : completion.reached_at
+          return isMore(newest, saidAt) ? [{ id: free.id, ...writePaid(newest.paid) }] : []
+        })
       })
       if (reports.length === 0) return []
       const ids = readIds(await driver.execute(tx, sql.record_paid, [storableJson(reports)]))
@@ -72,10 +75,10 @@ function isMore(reading: PaidReading, saidAt: string | null): reading is KnownRe
 }
 
 /** The newest observation of a transfer counts, and the last one of those whose time is not known. */
-function findNewest(known: Amount, remoteId: string, seen: readonly Observation[]): PaidReading | undefined {
+function findNewest(known: Amount, seen: readonly Observation[]): PaidReading | undefined {
   let newest: { readonly reading: PaidReading; readonly changedAt: string | null } | undefined
   for (const one of seen) {
-    const reading = one.remoteId === remoteId ? readPaid(known, one) : undefined
+    const reading = readPaid(known, one)
     if (reading === undefined) continue
     const changedAt = reading.paid?.changedAt ?? momentOf(one.transfer?.updatedAt)
     const before = newest?.changedAt ?? null

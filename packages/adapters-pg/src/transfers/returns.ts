@@ -14,17 +14,18 @@ export function createReturnStore<Tx>(
   const sql = statements(tokens, texts)
   return {
     /**
-     * Records what observations say of transfers that are locked; returns the ids of those with a return that was not known. Call it
+     * Records what observations of each account say of its transfers, which are locked; returns the ids of those with a return that was not known. Call it
      * before their changes are applied: a completion decides about the returns that are there. `pushed` says that the service sent them,
      * perhaps late or again.
      */
     async record(
       tx: Tx,
-      known: readonly KnownTransfer[],
-      seen: readonly Observation[],
+      observed: readonly { readonly known: readonly KnownTransfer[]; readonly seen: readonly Observation[] }[],
       pushed: boolean,
     ): Promise<readonly string[]> {
-      const reports = findReports(known, seen).map((report) => (pushed ? { ...report, pushed } : report))
+      const reports = observed
+        .flatMap(({ known, seen }) => findReports(known, seen))
+        .map((report) => (pushed ? { ...report, pushed } : report))
       if (reports.length === 0) return []
       const decided = (await driver.execute(tx, sql.record_returns, [storableJson(reports)])).map(readDecided)
       for (const { transferId, code, problem } of decided) {
