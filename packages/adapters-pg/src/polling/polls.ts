@@ -2,6 +2,7 @@ import { Column, type PolledTransfer, type PollTrouble, rowDecoder } from '@outl
 import type { Driver } from '../database/driver.ts'
 import { readIds } from '../database/read-rows.ts'
 import { type Row, statements } from '../database/statement.ts'
+import { findByRemoteId } from '../transfers/remote-lookup.ts'
 import { withTraceContext } from '../transfers/trace-contexts.ts'
 import { readPolled } from '../transfers/transfer-row.ts'
 
@@ -28,10 +29,13 @@ const texts = {
       select t.id from {{schema}}.transfer t where t.id = any ($1::text[]) and t.stage = 'submitted' for no key update skip locked
     )
     update {{schema}}.transfer t set next_poll_at = clock_timestamp(), polls = t.polls - 1 from free f where t.id = f.id`,
-  listed: `select t.id, t.remote_id, t.request -> 'destination' ->> 'transferType' as transfer_type, t.polls,
-      t.next_poll_at <= statement_timestamp() as due
-    from {{schema}}.transfer t
-    where t.remote_id = any ($2::text[]) and t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1) and t.stage = 'submitted' and t.next_poll_at is not null`,
+  listed: `select l.id, l.remote_id, l.transfer_type, l.polls, l.due from unnest($2::text[]) as s (remote_id)
+    cross join lateral (${findByRemoteId(
+      `x.id, x.remote_id, x.request -> 'destination' ->> 'transferType' as transfer_type, x.polls, x.stage, x.next_poll_at <= statement_timestamp() as due`,
+      '$1',
+      's.remote_id',
+    )}) l
+    where l.stage = 'submitted' and l.due is not null`,
   // A transfer that was not due is deferred, never brought forward.
   reschedule_after_page: `with free as (
       select n.* from unnest($1::text[], $2::bigint[], $3::integer[], $4::boolean[]) as n (id, ms, polls, due)

@@ -4,6 +4,8 @@ import type pg from 'pg'
 import { describe, expect, it, vi } from 'vitest'
 import { testHost } from '../../test/host.ts'
 import { samplePayout } from '../../test/outbox.ts'
+import { resolveNames } from '../schema/database-names.ts'
+import { createTransferStore } from './transfers.ts'
 
 const seen = (remoteId: string, status: 'processing' | 'complete' = 'complete'): Observation => ({
   remoteId,
@@ -12,7 +14,8 @@ const seen = (remoteId: string, status: 'processing' | 'complete' = 'complete'):
 })
 
 describe('observations of several accounts', async () => {
-  const { open, commit, rows, begin, pool } = await testHost()
+  const { open, commit, rows, begin, pool, driver } = await testHost()
+  const store = createTransferStore(driver, resolveNames({}).tokens)
   const engine = open({
     gateways: { default: memoryGateway(), bank: memoryGateway() },
     route: ({ note }) => note ?? 'default',
@@ -172,6 +175,22 @@ describe('observations of several accounts', async () => {
     expect(await engine.transfers.observeMany(tx, given)).toBe(100)
     expect((await readSoFar(tx)) - before).toBeLessThan(3_000)
   })
+
+  it.each(['wait', 'skip', 'fail'] as const)(
+    'read nothing of others, though none had an id when the table was analysed: %s',
+    async (how) => {
+      const payouts = Array.from({ length: 4_000 }, () => samplePayout('acme', { note: 'default' }))
+      const enqueued = await commit((tx) => engine.transfers.enqueueMany(tx, payouts))
+      await rows('analyze outlay.transfer')
+      await rows(`update outlay.transfer set stage = 'submitted', remote_id = id`)
+      const tx = await begin()
+      const before = await readSoFar(tx)
+      const given = enqueued.slice(0, 100).map(({ id }) => seen(id))
+      const rules = { decide: () => undefined, describe: () => undefined, returnWindowMs: () => undefined }
+      expect(await store.apply(tx, 'acme', given, rules, how)).toEqual({ changed: 0, found: 0, skipped: new Set() })
+      expect((await readSoFar(tx)) - before).toBeLessThan(1_000)
+    },
+  )
 })
 
 async function inTransaction(client: pg.PoolClient, work: () => Promise<unknown>): Promise<void> {

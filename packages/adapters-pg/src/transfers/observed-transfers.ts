@@ -11,6 +11,7 @@ import type { Driver } from '../database/driver.ts'
 import { type Row, type Statement, statements, storableJson } from '../database/statement.ts'
 import { createFoundTransferStore } from './found-transfers.ts'
 import { createPaidAmountStore } from './paid-amounts.ts'
+import { findByRemoteId } from './remote-lookup.ts'
 import { createReturnStore } from './returns.ts'
 
 /** An adopted transfer was not enqueued here, so its time since the enqueue cannot be measured. */
@@ -23,34 +24,32 @@ const remoteText = `select t.id, {{schema}}.gateway_account(t.gateway, t.account
     from {{schema}}.transfer t`
 
 /**
- * Of several accounts: each remote id has its account beside it. Each is looked up by itself, as a join would read all transfers of the accounts, or try
- * each id with each account; no index but that of the remote ids can compare them as rows. Then each is locked, in the order of the ids. What
- * another transaction wrote until it unlocked a transfer counts, so its returns are read behind the lock.
+ * Of several accounts: each remote id has its account beside it. Each is looked up by itself, and then each is locked, in the order of the ids. What
+ * another transaction wrote until it unlocked a transfer counts: its returns are read behind the lock, and so is whether it has an id at all. Asked for with the
+ * lock, that made Postgres read the index of all ids where it had last counted none.
  */
 const locking = (how: '' | 'nowait') => `with known as materialized (
-      select k.id from unnest($1::text[], $2::text[]) as s (account, remote_id) cross join lateral (
-        select x.id from {{schema}}.transfer x
-        where x.remote_id = s.remote_id
-          and (x.remote_id, x.account_id, x.gateway) >= (s.remote_id, {{schema}}.account_of(s.account), {{schema}}.gateway_of(s.account))
-          and (x.remote_id, x.account_id, x.gateway) <= (s.remote_id, {{schema}}.account_of(s.account), {{schema}}.gateway_of(s.account))
-        limit 1) k
+      select k.id from unnest($1::text[], $2::text[]) as s (account, remote_id)
+      cross join lateral (${findByRemoteId('x.id', 's.account', 's.remote_id')}) k
       group by k.id order by k.id
     ), locked as materialized (
-      select t.* from known k cross join lateral (${remoteText} where t.id = k.id and t.remote_id is not null for no key update ${how}) t)
-    select l.*, {{schema}}.has_open_returns(l.id) as has_open_returns from locked l order by l.id`
+      select t.* from known k cross join lateral (${remoteText} where t.id = k.id for no key update ${how}) t)
+    select l.*, {{schema}}.has_open_returns(l.id) as has_open_returns from locked l where l.remote_id is not null order by l.id`
 
 const texts = {
   lock_remote: locking(''),
   lock_remote_now: locking('nowait'),
-  // Locked transfers are known, and come without their columns. A full join, which no loop can do: Postgres expects one row of each, and gets hundreds.
-  lock_free_remote: `with free as (${remoteText}
-      where t.remote_id = any ($2::text[]) and t.account_id = {{schema}}.account_of($1) and t.gateway = {{schema}}.gateway_of($1)
-      order by t.id for no key update skip locked),
-    known as (select k.id, k.remote_id from {{schema}}.transfer k
-      where k.remote_id = any ($2::text[]) and k.account_id = {{schema}}.account_of($1) and k.gateway = {{schema}}.gateway_of($1))
+  // Locked transfers are known, and come without their columns.
+  lock_free_remote: `with known as materialized (
+      select k.id, k.remote_id from unnest($2::text[]) as s (remote_id)
+      cross join lateral (${findByRemoteId('x.id, x.remote_id', '$1', 's.remote_id')}) k
+      group by k.id, k.remote_id order by k.id
+    ), free as materialized (
+      select t.* from known k
+      cross join lateral (${remoteText} where t.id = k.id for no key update skip locked) t)
     select $1 as account, k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type, f.known_amount, f.amount_said_at,
       case when f.id is not null then {{schema}}.has_open_returns(f.id) end as has_open_returns
-    from known k full join free f on f.id = k.id order by f.id`,
+    from known k left join free f on f.id = k.id and f.remote_id is not null order by f.id`,
   // The order keeps two observers from waiting for each other. Of an account that moves nothing is recorded: its transfers may be on their way, and it would not move for that.
   record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
     select u.account, u.remote_id from unnest($1::text[], $2::text[]) as u (account, remote_id)
