@@ -39,7 +39,7 @@ const locking = (how: '' | 'nowait') => `with known as materialized (
 const texts = {
   lock_remote: locking(''),
   lock_remote_now: locking('nowait'),
-  // Locked transfers are known, and come without their columns.
+  // Locked transfers are known, and come without their columns, as do those that have had another id since the statement began.
   lock_free_remote: `with known as materialized (
       select k.id, k.remote_id from unnest($2::text[]) as s (remote_id)
       cross join lateral (${findByRemoteId('x.id, x.remote_id', '$1', 's.remote_id')}) k
@@ -49,7 +49,7 @@ const texts = {
       cross join lateral (${remoteText} where t.id = k.id for no key update skip locked) t)
     select $1 as account, k.remote_id, f.id, f.stage, f.status, f.failure, f.reached_at, f.created_at, f.transfer_type, f.source_type, f.known_amount, f.amount_said_at,
       case when f.id is not null then {{schema}}.has_open_returns(f.id) end as has_open_returns
-    from known k left join free f on f.id = k.id and f.remote_id is not null order by f.id`,
+    from known k left join free f on f.id = k.id and f.remote_id = k.remote_id order by f.id`,
   // The order keeps two observers from waiting for each other. Of an account that moves nothing is recorded: its transfers may be on their way, and it would not move for that.
   record_early_observations: `insert into {{schema}}.early_observation (account_id, remote_id)
     select u.account, u.remote_id from unnest($1::text[], $2::text[]) as u (account, remote_id)
