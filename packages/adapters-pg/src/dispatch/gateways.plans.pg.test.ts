@@ -119,13 +119,3 @@ describe('whether workers have the gateway of what waits is asked for each gatew
     expect((await searchesSoFar()) - before).toBeLessThan(waiting / 20)
   })
 })
-
-it('a page of a list is compared with the transfers that it has, not with all that are submitted', async () => {
-  for (let round = 0; round < 8; round += 1) expect(await polls.listed('bank acme', ['T-1', 'T-2'])).toEqual([])
-  await fill(`stage = 'submitted', remote_id = id, next_poll_at = now() + interval '1 hour'`)
-  const { rows } = await pool.query('select id from outlay.transfer order by id limit 100')
-  const ids = rows.map(({ id }) => id)
-  const before = await readSoFar()
-  expect((await polls.listed('bank acme', ids)).map(({ transferId }) => transferId).sort()).toEqual(ids)
-  expect((await readSoFar()) - before).toBeLessThan(waiting / 10)
-})

@@ -40,7 +40,7 @@ export async function applyPage<Tx>(
 ): Promise<AppliedPage> {
   const { driver, transfers, polls, handlers } = options
   if (observations.length === 0) return { listed: new Set(), due: 0, found: false, skipped: new Set() }
-  const remoteIds = observations.map(({ remoteId }) => remoteId)
+  const remoteIds = [...new Set(observations.map(({ remoteId }) => remoteId))]
   const listed = await polls.listed(accountId, remoteIds)
   const { changed, found, skipped } = await withLockTimeout(driver, (tx) =>
     transfers.apply(tx, accountId, observations, handlers.rules, 'skip'),
